@@ -210,7 +210,7 @@ impl Session {
         };
         let is_view = self.table(&alter.name).is_ok_and(|table| table.definition.view.is_some());
         let (name, operation) = (alter.name.clone(), operation.clone());
-        is_view.then(|| RenameView { kind: RelationKind::View, name, if_exists: alter.if_exists, operation })
+        is_view.then_some(RenameView { kind: RelationKind::View, name, if_exists: alter.if_exists, operation })
     }
 
     /// Puts a definition in the place of a table's, and returns the table and its new indexes, which have no pages

@@ -192,7 +192,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// What begins with a letter of ASCII.
-    fn from_letter(&mut self) -> Token<'a> {
+    fn letter_token(&mut self) -> Token<'a> {
         let (bytes, start) = (self.text.as_bytes(), self.at);
         let end = start + bytes[start..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
         if matches!(self.byte(end), Some(b'.' | b'-' | b'_' | b'@' | b'0'..=b'9'))
@@ -210,7 +210,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// What begins with a digit.
-    fn from_digit(&mut self) -> Token<'a> {
+    fn digit_token(&mut self) -> Token<'a> {
         let end = self.digits_end(self.at);
         if let Some(end) = self.exponent_end(end) {
             return self.token(TokenKind::ScientificFloat, end);
@@ -332,9 +332,9 @@ impl<'a> Tokens<'a> {
         let bytes = self.text.as_bytes();
         let path = match first {
             _ if self.is_script => None,
-            letter if letter.is_ascii_alphabetic() => return self.from_letter(),
+            letter if letter.is_ascii_alphabetic() => return self.letter_token(),
             letter if letter.is_alphabetic() => return self.word(self.at, WordLetters::Ascii),
-            '0'..='9' => return self.from_digit(),
+            '0'..='9' => return self.digit_token(),
             '-' | '+' if self.is_digit(next) => return self.signed_number(),
             '&' => match markup::entity_length(&self.text[self.at..]) {
                 Some(length) => return self.token(TokenKind::Entity, self.at + length),

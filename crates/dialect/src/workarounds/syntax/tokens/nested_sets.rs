@@ -33,7 +33,8 @@ pub(crate) fn flatten_sets(tokens: &mut [TokenWithSpan]) {
                 });
             }
             Token::RParen => {
-                if open.pop() == Some(Parenthesis::InnerSets) {
+                let closed = open.pop();
+                if closed == Some(Parenthesis::InnerSets) {
                     blank(&mut tokens[at]);
                 }
             }
