@@ -4,6 +4,7 @@
 
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 
@@ -67,9 +68,36 @@ pub fn try_threads(count: usize, stack_bytes: Option<usize>) -> std::io::Result<
     outcome
 }
 
+/// Drops a value on a thread of its own, because that waits for other threads. Returns the value if no thread can be
+/// started.
+///
+/// Threads that end at this moment must be waited for, and not only be let go: glibc then reads memory of such a thread
+/// that may have been freed ([#19951](https://sourceware.org/bugzilla/show_bug.cgi?id=19951)).
+pub fn drop_elsewhere<T: Send + 'static>(value: T) -> std::result::Result<(), T> {
+    let value = Arc::new(Mutex::new(Some(value)));
+    let moved = Arc::clone(&value);
+    match Builder::new().name("atsdb-ending".into()).spawn(move || drop(moved.lock().take())) {
+        Ok(_) => Ok(()),
+        Err(_) => value.lock().take().map_or(Ok(()), Err),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_is_dropped_by_another_thread() {
+        struct Dropped(std::sync::mpsc::Sender<std::thread::ThreadId>);
+        impl Drop for Dropped {
+            fn drop(&mut self) {
+                self.0.send(std::thread::current().id()).unwrap();
+            }
+        }
+        let (sender, receiver) = std::sync::mpsc::channel();
+        assert!(drop_elsewhere(Dropped(sender)).is_ok());
+        assert_ne!(receiver.recv().unwrap(), std::thread::current().id());
+    }
     use std::sync::atomic::AtomicUsize;
 
     #[test]

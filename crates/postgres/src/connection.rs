@@ -9,7 +9,7 @@
 use crate::error::{other_session, silent, translate};
 use crate::tls::Tls;
 use atsdb_core::Error;
-use atsdb_core::parallel::try_threads;
+use atsdb_core::parallel::{drop_elsewhere, try_threads};
 use atsdb_sqlstore::{Attempt, Cell, Connection, Row, Value, statement_bytes, statement_too_large};
 use futures::TryStreamExt;
 use std::collections::HashMap;
@@ -60,7 +60,7 @@ impl IoThread {
 impl Drop for IoThread {
     fn drop(&mut self) {
         // Waiting for the thread is forbidden on tokio's own threads, where a store may be dropped.
-        if let Some(runtime) = self.0.take() {
+        if let Some(Err(runtime)) = self.0.take().map(drop_elsewhere) {
             runtime.shutdown_background();
         }
     }

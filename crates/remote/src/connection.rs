@@ -5,6 +5,7 @@ use crate::answer::Answer;
 use crate::failure::{Failure, explain};
 use crate::http::HttpFile;
 use crate::request_threads::start_request_threads;
+use atsdb_core::parallel::drop_elsewhere;
 use atsdb_core::{Error, Result};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
@@ -33,7 +34,7 @@ pub(crate) struct Threads {
 impl Drop for Threads {
     fn drop(&mut self) {
         // A request without a waiting caller is dropped, not awaited.
-        if let Some(runtime) = self.runtime.take() {
+        if let Some(Err(runtime)) = self.runtime.take().map(drop_elsewhere) {
             runtime.shutdown_background();
         }
     }

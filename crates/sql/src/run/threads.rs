@@ -1,6 +1,6 @@
 //! The threads that queries run on.
 
-use atsdb_core::parallel::try_threads;
+use atsdb_core::parallel::{drop_elsewhere, try_threads};
 use atsdb_core::{Error, ErrorKind, Result};
 use std::future::Future;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        if let Some(runtime) = self.0.take() {
+        if let Some(Err(runtime)) = self.0.take().map(drop_elsewhere) {
             runtime.shutdown_background();
         }
     }
