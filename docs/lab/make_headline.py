@@ -11,14 +11,15 @@ The text between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two
 - `reached`: the goals of `series`, and what was reached;
 - `stores`: atsdb's own stores side by side, from series.json; `ratios`: their rates of appending, divided by the file's;
 - `questdb`: `series` on the analytical contestants with QuestDB, from questdb.json;
+- `cached`: rows of `series` with today's default cache and program, from cached.json;
 - `tsbs` and `hits`: the complete tables of these workloads, from tsbs.json and hits.json, and the geometric mean of the queries'
   factors. Without the file, the text stays as it is;
 - any other name: the complete table of the workload of that name.
 
 The tables of `series` come from headline.json, which has more rows on fewer contestants, that of `memory` from memory.json,
 which has more rows, that of `groupby` from questions.json, that of `ingest` from servers.json, that of `serve` from
-serve.json, that of `pinger` from pinger.json, and those of `mass` and `split` from results.json. A figure is the median of the runs. A dash means that the
-contestant has no figure; the report (docs/lab/report.html) gives the reason.
+serve.json, that of `pinger` from pinger.json, and those of `mass` and `split` from results.json. A figure is the median of the
+runs. A dash means that the contestant has no figure; the report (docs/lab/report.html) gives the reason.
 """
 import json
 import pathlib
@@ -190,16 +191,30 @@ def ratios():
     return ["| | " + " | ".join(heads) + " |", "|" + "---|" * (len(heads) + 1), *rows, "", how(workload, report)]
 
 
+# What has changed since the headline run, or depends on the size of the cache of decoded columns.
+CACHED = [
+    "seal", "read_wide", "read_memory", "count", "by_sensor", "by_hour_and_sensor", "last_rows", "two_hours", "insert_alone", "update",
+]
+
+
 def questdb():
-    report = json.loads((root / "docs/lab/questdb.json").read_text())
-    return table_of(report["workloads"][0], report)
+    return table_of_file("questdb.json")
+
+
+def cached():
+    return table_of_file("cached.json", CACHED)
+
+
+def table_of_file(name, chosen=None):
+    report = json.loads((root / "docs/lab" / name).read_text())
+    return table_of(report["workloads"][0], report, chosen)
 
 
 def whole(name):
     return table_of(*workloads[name])
 
 
-def table_of(workload, report):
+def table_of(workload, report, chosen=None):
     name, group, rows = workload["name"], "", []
     shown = present(report, IN_MEMORY if name == "memory" else NAMES)
     for measure in workload["measures"]:
@@ -208,7 +223,7 @@ def table_of(workload, report):
             title = f"{group}: {title.strip()}"
         else:
             group = title.split(":")[0]
-        if medians(measure, shown):
+        if medians(measure, shown) and (chosen is None or measure["name"] in chosen):
             rows.append(row(title, measure, shown))
     if name in AVERAGED:
         rows += mean_row(workload, shown)
@@ -264,6 +279,7 @@ def fill(match):
     name = match.group(1)
     own = {
         "headline": headline, "summary": summary, "reached": reached, "stores": stores, "ratios": ratios, "questdb": questdb,
+        "cached": cached,
     }
     if name in AVERAGED and name not in workloads:
         return match.group(0)
