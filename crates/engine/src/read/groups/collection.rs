@@ -40,6 +40,8 @@ pub struct Groups {
     pub(super) merged_count: usize,
     /// The number of groups from which on they are set aside.
     pub(super) held_max: usize,
+    /// The number of runs, or of rows, that were added since groups were set aside last.
+    pub(super) span_count: usize,
     runs: Runs,
     /// The group of each run, or of each row, of the current window.
     span_groups: Vec<u32>,
@@ -68,6 +70,7 @@ impl Groups {
             set_aside: Vec::new(),
             merged_count: 0,
             held_max: HELD_GROUPS_MAX,
+            span_count: 0,
             runs: Runs::default(),
             span_groups: Vec::new(),
         })
@@ -111,6 +114,7 @@ impl Groups {
 
     /// Adds the values of spans to the groups found for them.
     fn add_spans(&mut self, window: &RecordBatch, spans: Spans<'_>) {
+        self.span_count += self.span_groups.len();
         self.resize();
         for (measure, state) in self.measures.iter().zip(&mut self.states) {
             state.add(window.columns(), measure.column, spans, &self.span_groups, &self.row_counts);

@@ -4,7 +4,7 @@ use super::collection::Groups;
 use super::keyed::{KeyList, KeySlice, KeyedGroups};
 use super::measure::{MeasureState, of_groups};
 use super::packed_key::PackedKey;
-use super::set_aside::{GroupPart, GroupPartition};
+use super::set_aside::{GroupPart, GroupPartition, NEW_AMONG, NEW_GROUPS_MIN};
 use atsdb_core::Result;
 
 /// The number of partitions. A partition of ten million groups is looked up in the processor's cache.
@@ -21,10 +21,12 @@ impl Groups {
         self
     }
 
-    /// Sets the groups aside if they are very many, and starts anew. From then on, only
+    /// Sets the groups aside if they are very many, or many and nearly all new, and starts anew. From then on, only
     /// [`partitions`](Self::partitions) returns all groups. Keys that are looked up by position are never set aside.
     pub fn set_aside_many(&mut self) -> Result<()> {
-        if self.keyed.is_hashed() && self.len() >= self.held_max {
+        let are_new =
+            || self.len() >= NEW_GROUPS_MIN && self.span_count.saturating_sub(self.len()) <= self.len() / NEW_AMONG;
+        if self.keyed.is_hashed() && (self.len() >= self.held_max || are_new()) {
             let is_first = !self.has_set_aside();
             self.set_aside();
             if is_first {
@@ -76,6 +78,7 @@ impl Groups {
             start = end;
         }
         self.keyed.clear();
+        self.span_count = 0;
         self.states.iter_mut().for_each(MeasureState::clear);
         self.row_counts.clear();
     }
@@ -156,6 +159,22 @@ mod tests {
     use arrow::array::{Int64Array, RecordBatch};
     use arrow::datatypes::{DataType, Field, Schema};
     use std::sync::Arc;
+
+    #[test]
+    fn many_groups_are_held_if_rows_find_them() {
+        let schema = Arc::new(Schema::new(vec![Field::new("key", DataType::Int64, false)]));
+        let measures = [Measure { kind: MeasureKind::CountRows, column: 0 }];
+        let none = Groups::new(&schema, &[GroupKey::Values { column: 0 }], &measures, |_| None).unwrap();
+        // Each key has this many rows, which are not beside each other.
+        for (repeated, are_set_aside) in [(1, true), (2, false)] {
+            let keys: Int64Array = (0..300_000_i64).map(|row| Some(row % (300_000 / repeated) * 7_919)).collect();
+            let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(keys)]).unwrap();
+            let mut groups = none.clone();
+            groups.add(&batch).unwrap();
+            groups.set_aside_many().unwrap();
+            assert_eq!(groups.has_set_aside(), are_set_aside, "{repeated}");
+        }
+    }
 
     #[test]
     fn groups_that_are_set_aside_often_are_merged() {
