@@ -232,18 +232,18 @@ fn more_groups_than_fit_the_memory_are_left_to_a_plan_that_spills() {
 }
 
 #[test]
-fn more_groups_than_a_thread_holds_are_merged_from_their_partitions() {
+fn many_new_groups_are_merged_from_their_partitions() {
     let (session, _directory) = session("memory");
     let options = SessionOptions { threads: 1, ..SessionOptions::default() };
     let session = Session::new(session.engine().clone(), options).unwrap();
     ask(&session, "CREATE TABLE t (time TIMESTAMP NOT NULL, v BIGINT, w INT) WITH (slice = 'month')");
-    let rows = "to_timestamp_seconds(value), value % 2200000 * 7919, value";
-    ask(&session, &format!("INSERT INTO t SELECT {rows} FROM generate_series(CAST(0 AS BIGINT), 2499999)"));
+    let rows = "to_timestamp_seconds(value), value % 300000 * 7919, value";
+    ask(&session, &format!("INSERT INTO t SELECT {rows} FROM generate_series(CAST(0 AS BIGINT), 339999)"));
     let groups = "SELECT v, count(*) AS c, sum(w) AS s FROM t GROUP BY v";
     let query = format!("SELECT count(*), min(c), max(c), sum(s) FROM ({groups})");
     assert!(plan(&session, &query).contains("AtsdbAggregate"));
-    assert_eq!(ask(&session, &query), ["2200000 | 1 | 2 | 3124998750000"]);
+    assert_eq!(ask(&session, &query), ["300000 | 1 | 2 | 57799830000"]);
     let last = format!("{groups} ORDER BY s DESC LIMIT 2");
-    // The group of a remainder r below 300,000 has the sum 2 r + 2,200,000, and any other the sum r.
-    assert_eq!(ask(&session, &last), ["2375692081 | 2 | 2799998", "2375684162 | 2 | 2799996"]);
+    // The group of a remainder r below 40,000 has the sum 2 r + 300,000, and any other the sum r.
+    assert_eq!(ask(&session, &last), ["316752081 | 2 | 379998", "316744162 | 2 | 379996"]);
 }
