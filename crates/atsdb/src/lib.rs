@@ -50,7 +50,7 @@ pub use atsdb_archive::{
     Archive, ArchiveReport, BackupReport, BackupSelector, Backups, DamagedBackup, Manifest, is_archive,
 };
 #[doc(hidden)]
-pub use atsdb_core::parallel::try_threads;
+pub use atsdb_core::parallel::{drop_elsewhere, try_threads};
 pub use atsdb_core::store::Finding;
 pub use atsdb_core::{
     BatchId, Check, Column, ColumnId, ColumnType, CommitOutcome, ConflictPolicy, CurrentTimes, DefaultFunction,

@@ -68,23 +68,27 @@ pub fn try_threads(count: usize, stack_bytes: Option<usize>) -> std::io::Result<
     outcome
 }
 
-/// Drops a value on a thread of its own, because that waits for other threads. Returns the value if no thread can be
-/// started.
+/// Drops a value on a thread of its own, because that waits for other threads. If no thread can be started, `otherwise`
+/// takes the value.
 ///
 /// Threads that end at this moment must be waited for, and not only be let go: glibc then reads memory of such a thread
 /// that may have been freed ([#19951](https://sourceware.org/bugzilla/show_bug.cgi?id=19951)).
-pub fn drop_elsewhere<T: Send + 'static>(value: T) -> std::result::Result<(), T> {
+pub fn drop_elsewhere<T: Send + 'static>(value: T, otherwise: impl FnOnce(T)) {
     let value = Arc::new(Mutex::new(Some(value)));
     let moved = Arc::clone(&value);
-    match Builder::new().name("atsdb-ending".into()).spawn(move || drop(moved.lock().take())) {
-        Ok(_) => Ok(()),
-        Err(_) => value.lock().take().map_or(Ok(()), Err),
+    let dropping = Builder::new().name("atsdb-ending".into()).spawn(move || drop(moved.lock().take()));
+    if dropping.is_err()
+        && let Some(value) = value.lock().take()
+    {
+        otherwise(value);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn a_value_is_dropped_by_another_thread() {
@@ -95,10 +99,9 @@ mod tests {
             }
         }
         let (sender, receiver) = std::sync::mpsc::channel();
-        assert!(drop_elsewhere(Dropped(sender)).is_ok());
+        drop_elsewhere(Dropped(sender), |_| unreachable!());
         assert_ne!(receiver.recv().unwrap(), std::thread::current().id());
     }
-    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn results_come_in_the_order_of_the_items() {

@@ -58,10 +58,11 @@ impl IoThread {
 }
 
 impl Drop for IoThread {
+    #[expect(clippy::disallowed_methods, reason = "no thread can be started that would wait for its threads")]
     fn drop(&mut self) {
         // Waiting for the thread is forbidden on tokio's own threads, where a store may be dropped.
-        if let Some(Err(runtime)) = self.0.take().map(drop_elsewhere) {
-            runtime.shutdown_background();
+        if let Some(runtime) = self.0.take() {
+            drop_elsewhere(runtime, Runtime::shutdown_background);
         }
     }
 }

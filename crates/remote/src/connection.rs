@@ -32,10 +32,11 @@ pub(crate) struct Threads {
 }
 
 impl Drop for Threads {
+    #[expect(clippy::disallowed_methods, reason = "no thread can be started that would wait for its threads")]
     fn drop(&mut self) {
         // A request without a waiting caller is dropped, not awaited.
-        if let Some(Err(runtime)) = self.runtime.take().map(drop_elsewhere) {
-            runtime.shutdown_background();
+        if let Some(runtime) = self.runtime.take() {
+            drop_elsewhere(runtime, Runtime::shutdown_background);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::shared::state::{DatabaseState, ServerState};
 use crate::shared::traces::Traces;
 use crate::tls::identity::Tls;
 use crate::{grpc, http, pg};
-use atsdb::{Database, Error, ErrorKind, Result, try_threads};
+use atsdb::{Database, Error, ErrorKind, Result, drop_elsewhere, try_threads};
 use serde_json::json;
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
@@ -310,10 +310,11 @@ fn save(state: &DatabaseState) -> Result<()> {
 }
 
 impl Drop for Server {
+    #[expect(clippy::disallowed_methods, reason = "no thread can be started that would wait for its threads")]
     fn drop(&mut self) {
         self.phase.set(Phase::Stopping);
         if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
+            drop_elsewhere(runtime, Runtime::shutdown_background);
         }
     }
 }
