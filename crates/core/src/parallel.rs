@@ -87,7 +87,6 @@ pub fn drop_elsewhere<T: Send + 'static>(value: T, otherwise: impl FnOnce(T)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
     use std::sync::atomic::AtomicUsize;
 
     #[test]
