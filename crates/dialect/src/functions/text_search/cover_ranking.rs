@@ -22,7 +22,7 @@ fn found_words(vector: &Vector, query: &Query, looks: &mut Looks) -> Result<Vec<
     for (node, word) in query.words() {
         for lexeme in vector.found(&word.word, word.is_prefix) {
             for position in &lexeme.positions {
-                if word.weights == 0 || word.weights & position.weight.bit() != 0 {
+                if word.may_have(position.weight) {
                     looks.count_kept(1)?;
                     let key = (position.at, position.weight, lexeme.word.as_str());
                     let of = found.entry(key).or_insert(FoundWord { position: *position, nodes: Vec::new() });

@@ -6,7 +6,7 @@ use super::query::{Joint, Query, QueryNode, QueryWord};
 use super::vector::{Lexeme, Vector};
 
 /// The answer of a condition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Truth {
     No,
     Maybe,
@@ -18,20 +18,12 @@ impl Truth {
         if is_true { Self::Yes } else { Self::No }
     }
 
-    fn rank(self) -> u8 {
-        match self {
-            Self::No => 0,
-            Self::Maybe => 1,
-            Self::Yes => 2,
-        }
-    }
-
     fn and(self, other: Self) -> Self {
-        if self.rank() < other.rank() { self } else { other }
+        self.min(other)
     }
 
     fn or(self, other: Self) -> Self {
-        if self.rank() < other.rank() { other } else { self }
+        self.max(other)
     }
 
     fn not(self) -> Self {
@@ -91,14 +83,7 @@ impl Occurrences {
             Some(distance) => (distance + self.width + other.width, (distance + other.width, 0)),
             None => (wider, (wider - self.width, wider - other.width)),
         };
-        let kept = match (self.is_negated, other.is_negated) {
-            (true, true) => Kept { both: true, left: true, right: true },
-            (true, false) => Kept { both: false, left: false, right: true },
-            (false, true) => Kept { both: false, left: true, right: false },
-            (false, false) => Kept { both: true, left: false, right: false },
-        };
-        let is_negated = self.is_negated && other.is_negated;
-        Self::merged((&self.positions, &other.positions), shifts, kept, width, is_negated)
+        Self::merged(&self, &other, shifts, width, |left, right| left && right)
     }
 
     /// One or both.
@@ -112,39 +97,28 @@ impl Occurrences {
         let width_of = |of: &Self| if of.truth == Truth::No { 0 } else { of.width };
         let (left, right) = (width_of(&self), width_of(&other));
         let width = left.max(right);
-        let kept = match (self.is_negated, other.is_negated) {
-            (true, true) => Kept { both: true, left: false, right: false },
-            (true, false) => Kept { both: false, left: true, right: false },
-            (false, true) => Kept { both: false, left: false, right: true },
-            (false, false) => Kept { both: true, left: true, right: true },
-        };
-        let is_negated = self.is_negated || other.is_negated;
-        Self::merged((&self.positions, &other.positions), (width - left, width - right), kept, width, is_negated)
+        Self::merged(&self, &other, (width - left, width - right), width, |left, right| left || right)
     }
 
+    /// Both joined by `occurs`, which says whether the whole occurs where the left and the right one do or do not.
     fn merged(
-        (left, right): (&[u32], &[u32]),
+        left: &Self,
+        right: &Self,
         (shift_left, shift_right): (u32, u32),
-        kept: Kept,
         width: u32,
-        is_negated: bool,
+        occurs: fn(bool, bool) -> bool,
     ) -> Self {
+        let is_negated = occurs(left.is_negated, right.is_negated);
         let mut positions = Vec::new();
-        let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+        let (mut of_left, mut of_right) = (left.positions.iter().peekable(), right.positions.iter().peekable());
         loop {
-            let of_left = left.peek().map(|at| **at + shift_left);
-            let of_right = right.peek().map(|at| **at + shift_right);
-            let (at, is_kept) = match (of_left, of_right) {
-                (None, None) => break,
-                (Some(at), None) => (at, kept.left),
-                (None, Some(at)) => (at, kept.right),
-                (Some(one), Some(other)) if one == other => (one, kept.both),
-                (Some(one), Some(other)) if one < other => (one, kept.left),
-                (Some(_), Some(other)) => (other, kept.right),
-            };
-            left.next_if(|_| of_left == Some(at));
-            right.next_if(|_| of_right == Some(at));
-            if is_kept {
+            let next_left = of_left.peek().map(|at| **at + shift_left);
+            let next_right = of_right.peek().map(|at| **at + shift_right);
+            let Some(at) = next_left.into_iter().chain(next_right).min() else { break };
+            let is_in_left = of_left.next_if(|_| next_left == Some(at)).is_some();
+            let is_in_right = of_right.next_if(|_| next_right == Some(at)).is_some();
+            // What is negated does not occur at its positions.
+            if occurs(is_in_left != left.is_negated, is_in_right != right.is_negated) != is_negated {
                 positions.push(at);
             }
         }
@@ -152,14 +126,6 @@ impl Occurrences {
         let truth = Truth::of(is_negated || !positions.is_empty());
         Self { truth, is_negated, width, positions }
     }
-}
-
-/// Which positions of two lists are kept: those of both, and those of one alone.
-#[derive(Debug, Clone, Copy)]
-struct Kept {
-    both: bool,
-    left: bool,
-    right: bool,
 }
 
 /// What is known about the words of a query in a document.
@@ -251,10 +217,7 @@ fn nodes_in_phrases(nodes: &[QueryNode]) -> Vec<bool> {
 impl Document for Vector {
     fn has(&self, _: usize, word: &QueryWord) -> Truth {
         let is_found = |lexeme: &Lexeme| {
-            let mut positions = lexeme.positions.iter();
-            word.weights == 0
-                || lexeme.positions.is_empty()
-                || positions.any(|position| word.weights & position.weight.bit() != 0)
+            lexeme.positions.is_empty() || lexeme.positions.iter().any(|position| word.may_have(position.weight))
         };
         Truth::of(self.found(&word.word, word.is_prefix).iter().any(is_found))
     }
@@ -265,7 +228,7 @@ impl Document for Vector {
             return Occurrences::UNKNOWN;
         }
         let positions = found.iter().flat_map(|lexeme| &lexeme.positions);
-        let wanted = positions.filter(|position| word.weights == 0 || word.weights & position.weight.bit() != 0);
+        let wanted = positions.filter(|position| word.may_have(position.weight));
         Occurrences::at(wanted.map(|position| u32::from(position.at)).collect())
     }
 }

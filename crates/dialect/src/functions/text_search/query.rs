@@ -2,6 +2,7 @@
 //!
 //! A query is a list of nodes, not a tree of boxes: however deep it is, nothing that works on it recurses.
 
+use super::vector::Weight;
 use super::words::write_quoted;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -23,6 +24,11 @@ impl QueryWord {
     /// Whether it finds a word of a document.
     pub(super) fn finds(&self, word: &str) -> bool {
         if self.is_prefix { word.starts_with(&self.word) } else { word == self.word }
+    }
+
+    /// Returns whether it finds words of a weight.
+    pub(super) fn may_have(&self, weight: Weight) -> bool {
+        self.weights == 0 || self.weights & weight.bit() != 0
     }
 }
 
@@ -202,7 +208,7 @@ fn write_word(text: &mut String, word: &QueryWord) {
     if word.is_prefix {
         text.push('*');
     }
-    for weight in super::vector::Weight::ALL.into_iter().rev() {
+    for weight in Weight::ALL.into_iter().rev() {
         if word.weights & weight.bit() != 0 {
             text.push(weight.letter());
         }
