@@ -143,7 +143,7 @@ impl Query {
 }
 
 /// How tight a negation binds.
-const NEGATION: u8 = 4;
+pub(super) const NEGATION: u8 = 4;
 
 impl Joint {
     /// How tight the operator binds.

@@ -1,7 +1,7 @@
 //! Reading queries: their text form, and texts whose words are normalized by a dictionary.
 
 use super::characters::is_blank;
-use super::query::{DISTANCE_MAX, Joint, Query, QueryNode, QueryWord};
+use super::query::{DISTANCE_MAX, Joint, NEGATION, Query, QueryNode, QueryWord};
 use super::vector::{WORD_BYTES_MAX, Weight};
 use super::words::{TextForm, WordReader, is_operator};
 use atsdb_core::{Error, Result};
@@ -151,7 +151,7 @@ impl OpenOperator {
     fn tightness(self) -> u8 {
         match self {
             Self::Bracket => 0,
-            Self::Not => 4,
+            Self::Not => NEGATION,
             Self::Joint(joint) => joint.tightness(),
         }
     }
@@ -256,9 +256,9 @@ impl QueryParser<'_> {
 
     /// The distance in `<->` or `<2>`.
     fn phrase(&mut self) -> Result<u16> {
-        let wrong = self.reader.wrong_syntax();
+        let wrong = || self.reader.wrong_syntax();
         let Some((inner, _)) = self.reader.rest().strip_prefix('<').and_then(|rest| rest.split_once('>')) else {
-            return Err(wrong);
+            return Err(wrong());
         };
         let distance = match inner {
             "-" => 1,
@@ -267,7 +267,7 @@ impl QueryParser<'_> {
                 let distance = digits.parse().unwrap_or(u16::MAX);
                 distance_of(i64::from(distance))?
             }
-            _ => return Err(wrong),
+            _ => return Err(wrong()),
         };
         self.reader.skip(inner.len() + 2);
         Ok(distance)
