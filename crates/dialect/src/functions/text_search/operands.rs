@@ -13,7 +13,6 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::ColumnarValue;
-use std::sync::Arc;
 
 /// What an argument is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +33,10 @@ impl Parameter {
     pub(super) fn takes_list(self) -> bool {
         matches!(self, Self::Texts | Self::Weights)
     }
+}
+
+pub(super) fn is_list(of: &DataType) -> bool {
+    matches!(of, DataType::List(_) | DataType::LargeList(_))
 }
 
 /// The value of an argument in a row.
@@ -63,15 +66,12 @@ struct Operand {
 
 impl Operand {
     fn of(parameter: Parameter, value: &ColumnarValue) -> Result<Self> {
+        let is_constant = matches!(value, ColumnarValue::Scalar(_));
         // A constant is an array of one row here.
-        let (values, is_constant) = match value {
-            ColumnarValue::Array(array) => (Arc::clone(array), false),
-            ColumnarValue::Scalar(value) => (value.to_array()?, true),
-        };
-        let is_list = matches!(values.data_type(), DataType::List(_) | DataType::LargeList(_));
+        let values = value.to_array(1)?;
         let values = match parameter {
             Parameter::Integer => strictly(&values, &DataType::Int32)?,
-            _ if is_list => cast(&values, &DataType::new_list(DataType::Utf8, true))?,
+            _ if is_list(values.data_type()) => cast(&values, &DataType::new_list(DataType::Utf8, true))?,
             _ => cast(&values, &DataType::Utf8)?,
         };
         let mut operand = Self { parameter, values, is_constant, row: 0, current: Argument::Null };
@@ -129,14 +129,12 @@ impl Operand {
     }
 }
 
-fn weight_of(text: &str) -> atsdb_core::Result<Weight> {
+/// The weight that a text names by its letter.
+pub(super) fn weight_of(text: &str) -> atsdb_core::Result<Weight> {
     let mut letters = text.chars();
-    letters.next().filter(|_| letters.next().is_none()).and_then(Weight::of_letter).ok_or_else(|| unknown_weight(text))
-}
-
-/// The error for a text that is no weight.
-pub(super) fn unknown_weight(text: &str) -> Error {
-    Error::invalid(format!("unrecognized weight: \"{text:.60}\"")).with_hint("weights are A, B, C and D")
+    letters.next().filter(|_| letters.next().is_none()).and_then(Weight::of_letter).ok_or_else(|| {
+        Error::invalid(format!("unrecognized weight: \"{text:.60}\"")).with_hint("weights are A, B, C and D")
+    })
 }
 
 fn number_of(text: &str) -> atsdb_core::Result<f32> {
@@ -241,6 +239,7 @@ mod tests {
     use super::*;
     use datafusion::arrow::array::StringArray;
     use datafusion::common::ScalarValue;
+    use std::sync::Arc;
 
     #[test]
     fn a_constant_is_read_once_for_all_rows() {
