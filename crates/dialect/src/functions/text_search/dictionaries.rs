@@ -1,7 +1,7 @@
 //! Dictionaries, which normalize words, and the configurations that say which tokens go to which dictionary.
 
 use super::token_kinds::TokenKind;
-use super::tokens::Tokens;
+use super::tokens::{Token, Tokens};
 use super::vector::{POSITION_MAX, WORD_BYTES_MAX};
 use atsdb_core::{Error, Result};
 use rust_stemmers::{Algorithm, Stemmer};
@@ -194,7 +194,7 @@ fn lower_case(word: &str) -> Cow<'_, str> {
 }
 
 /// A name without its schema, in small letters.
-fn plain_name(name: &str) -> String {
+pub(super) fn plain_name(name: &str) -> String {
     let name = name.trim().to_ascii_lowercase();
     match name.strip_prefix("pg_catalog.") {
         Some(name) => name.to_owned(),
@@ -234,14 +234,22 @@ impl Configuration {
         Some(if is_stemmed { Dictionary::EnglishStem } else { Dictionary::Simple })
     }
 
-    /// The words of a text in their normal forms, with their positions. Words that are left out take a position, too.
-    pub(super) fn words(self, text: &str) -> impl Iterator<Item = (u16, Cow<'_, str>)> {
+    /// The tokens of a text, each with the position of the last word so far, and with its normal form if it is a word
+    /// that is searched for. Words that are left out take a position, too.
+    pub(super) fn tokens(self, text: &str) -> impl Iterator<Item = (Token<'_>, u16, Option<Cow<'_, str>>)> {
         let mut last = 0_u16;
-        Tokens::of(text).filter_map(move |token| {
-            let dictionary = self.dictionary(token.kind).filter(|_| token.text.len() <= WORD_BYTES_MAX)?;
-            last = last.saturating_add(1).min(POSITION_MAX);
-            Some((last, dictionary.normalized(token.text)?))
+        Tokens::of(text).map(move |token| {
+            let dictionary = self.dictionary(token.kind).filter(|_| token.text.len() <= WORD_BYTES_MAX);
+            if dictionary.is_some() {
+                last = last.saturating_add(1).min(POSITION_MAX);
+            }
+            (token, last, dictionary.and_then(|of| of.normalized(token.text)))
         })
+    }
+
+    /// The words of a text in their normal forms, with their positions.
+    pub(super) fn words(self, text: &str) -> impl Iterator<Item = (u16, Cow<'_, str>)> {
+        self.tokens(text).filter_map(|(_, position, word)| Some((position, word?)))
     }
 }
 
