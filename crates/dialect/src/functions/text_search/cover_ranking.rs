@@ -1,5 +1,5 @@
-//! How well a document matches a query, by how close the words of the query are to each other: `ts_rank_cd`. A cover is
-//! a part of the document that matches the query, and does not without its first or its last word.
+//! Ranks by covers: a document ranks by how close the words of the query are to each other (`ts_rank_cd`). A cover is a
+//! part of the document that matches the query, and does not without its first or its last word.
 
 use super::excerpt::{Excerpt, Looks};
 use super::query::Query;

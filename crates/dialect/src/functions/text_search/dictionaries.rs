@@ -141,7 +141,7 @@ const ENGLISH_STOP_WORDS: [&str; 127] = [
 /// The greatest length of a word in bytes that is stemmed.
 const STEMMED_BYTES_MAX: usize = 1_000;
 
-/// What normalizes words.
+/// A dictionary, which normalizes words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dictionary {
     /// Small letters.
@@ -202,7 +202,7 @@ pub(super) fn plain_name(name: &str) -> String {
     }
 }
 
-/// Which tokens go to which dictionary.
+/// A configuration, which says which tokens go to which dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Configuration {
     Simple,

@@ -15,13 +15,13 @@ struct HeadlineWord<'a> {
     position: u32,
     /// The node of the query that found it.
     node: Option<usize>,
-    /// Whether it stands for the word before it, which another node found, too.
+    /// True if it stands for the word before it, which another node found, too.
     is_repeated: bool,
     is_shown: bool,
 }
 
 impl HeadlineWord<'_> {
-    /// Whether it counts as a word of the headline.
+    /// Returns whether the token counts as a word of the headline.
     fn is_word(&self) -> bool {
         !self.kind.has_parts() && !matches!(self.kind, TokenKind::Blank | TokenKind::Tag)
     }
@@ -30,7 +30,7 @@ impl HeadlineWord<'_> {
         self.node.is_some() && !self.is_repeated
     }
 
-    /// Whether a headline should not begin or end with it.
+    /// Returns whether a headline should not begin or end with the token.
     fn is_bad_end(&self, short: usize) -> bool {
         use TokenKind as T;
         let is_number = matches!(self.kind, T::ScientificFloat | T::Version | T::Float)
@@ -334,7 +334,7 @@ struct Excerpted {
     begin: usize,
     end: usize,
     interesting: usize,
-    /// Whether it has all words that match the query.
+    /// True if it has the whole cover.
     has_cover: bool,
 }
 

@@ -1,6 +1,6 @@
-//! Whether a document matches a query, and where.
+//! The comparison of documents with queries.
 //!
-//! Conditions have three answers. Whether a phrase occurs is not known of a vector without positions.
+//! Conditions have three answers, because a vector without positions does not tell whether a phrase occurs.
 
 use super::query::{Joint, Query, QueryNode, QueryWord};
 use super::vector::{Lexeme, Vector};
@@ -35,11 +35,11 @@ impl Truth {
     }
 }
 
-/// Where a part of a query occurs, or where it does not.
+/// The places of a document where a part of a query occurs, or those where it does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Occurrences {
     pub(super) truth: Truth,
-    /// Whether it occurs everywhere but at these positions.
+    /// True if it occurs everywhere but at these positions.
     is_negated: bool,
     /// The distance from the first to the last word.
     pub(super) width: u32,
@@ -49,10 +49,10 @@ pub(super) struct Occurrences {
 
 impl Occurrences {
     pub(super) const NOWHERE: Self = Self { truth: Truth::No, is_negated: false, width: 0, positions: Vec::new() };
-    /// In a document without positions.
+    /// The occurrences in a document without positions.
     pub(super) const UNKNOWN: Self = Self { truth: Truth::Maybe, is_negated: false, width: 0, positions: Vec::new() };
 
-    /// At these positions, in any order.
+    /// The occurrences at these positions, which may be in any order.
     pub(super) fn at(mut positions: Vec<u32>) -> Self {
         positions.sort_unstable();
         positions.dedup();
@@ -70,7 +70,8 @@ impl Occurrences {
         }
     }
 
-    /// Both, the second one at a distance after the first one. Without a distance, both at one place.
+    /// The places where both occur, the second one at a distance after the first one. Without a distance, they occur at
+    /// one place.
     fn and(self, other: Self, distance: Option<u32>) -> Self {
         if self.truth == Truth::No || other.truth == Truth::No {
             return Self::NOWHERE;
@@ -86,7 +87,7 @@ impl Occurrences {
         Self::merged(&self, &other, shifts, width, |left, right| left && right)
     }
 
-    /// One or both.
+    /// The places where one or both occur.
     fn or(self, other: Self) -> Self {
         if self.truth == Truth::No && other.truth == Truth::No {
             return Self::NOWHERE;
@@ -100,7 +101,7 @@ impl Occurrences {
         Self::merged(&self, &other, (width - left, width - right), width, |left, right| left || right)
     }
 
-    /// Both joined by `occurs`, which says whether the whole occurs where the left and the right one do or do not.
+    /// Joins both. `occurs` says whether the whole occurs where the left one does or does not, and the right one.
     fn merged(
         left: &Self,
         right: &Self,
@@ -128,16 +129,16 @@ impl Occurrences {
     }
 }
 
-/// What is known about the words of a query in a document.
+/// A document that is compared with a query. It knows about the words of the query.
 pub(super) trait Document {
-    /// Whether the word of a node occurs.
+    /// Returns whether the word of a node occurs.
     fn has(&self, node: usize, word: &QueryWord) -> Truth;
 
-    /// Where the word of a node occurs.
+    /// The places where the word of a node occurs.
     fn occurrences(&self, node: usize, word: &QueryWord) -> Occurrences;
 }
 
-/// What is known of a node.
+/// The answer of a node: whether it occurs, or where.
 enum NodeAnswer {
     Truth(Truth),
     Occurrences(Occurrences),
@@ -159,7 +160,7 @@ impl NodeAnswer {
     }
 }
 
-/// Whether a document matches a query.
+/// Returns whether a document matches a query.
 pub(super) fn matches(query: &Query, document: &impl Document) -> bool {
     let nodes = query.nodes();
     let in_phrase = nodes_in_phrases(nodes);
@@ -197,7 +198,7 @@ pub(super) fn matches(query: &Query, document: &impl Document) -> bool {
     answers.last().is_some_and(|answer| answer.truth() != Truth::No)
 }
 
-/// Which nodes are operands of phrases, at any depth.
+/// Returns for each node whether it is an operand of a phrase, at any depth.
 fn nodes_in_phrases(nodes: &[QueryNode]) -> Vec<bool> {
     let mut are_inside = vec![false; nodes.len()];
     for (at, node) in nodes.iter().enumerate().rev() {

@@ -14,7 +14,7 @@ use datafusion::arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::ColumnarValue;
 
-/// What an argument is.
+/// A parameter: what a function takes at a place among its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parameter {
     Configuration,
@@ -50,12 +50,12 @@ enum Argument {
     Weight(Weight),
     Texts(Vec<Option<String>>),
     Weights([f32; 4]),
-    /// It is read where it stands.
+    /// A text, which stays in the array and is read there.
     Text,
     Null,
 }
 
-/// An argument.
+/// An argument with its values for all rows, and the value in the current row.
 struct Operand {
     parameter: Parameter,
     values: ArrayRef,

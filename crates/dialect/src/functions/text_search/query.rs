@@ -10,18 +10,18 @@ use std::fmt::Write;
 /// The greatest distance between two words of a phrase.
 pub(super) const DISTANCE_MAX: u16 = 16_384;
 
-/// A word that is looked for.
+/// A word that a query looks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueryWord {
     pub(super) word: String,
     /// The bits of the weights that it may have; 0 for any.
     pub(super) weights: u8,
-    /// Whether other words that begin with it are found, too.
+    /// True if longer words that begin with it are found, too.
     pub(super) is_prefix: bool,
 }
 
 impl QueryWord {
-    /// Whether it finds a word of a document.
+    /// Returns whether it finds a word of a document.
     pub(super) fn finds(&self, word: &str) -> bool {
         if self.is_prefix { word.starts_with(&self.word) } else { word == self.word }
     }
@@ -66,7 +66,7 @@ impl Query {
         &self.nodes
     }
 
-    /// The words that are looked for, and their nodes.
+    /// The words that the query looks for, with the positions of their nodes.
     pub(super) fn words(&self) -> impl Iterator<Item = (usize, &QueryWord)> {
         self.nodes.iter().enumerate().filter_map(|(at, node)| match node {
             QueryNode::Word(word) => Some((at, word)),
@@ -102,7 +102,7 @@ impl Query {
         Self { nodes }
     }
 
-    /// Whether all words of another query are words of this one.
+    /// Returns whether all words of another query are words of this one.
     pub(super) fn contains(&self, other: &Self) -> bool {
         let words: BTreeSet<&str> = self.words().map(|(_, word)| word.word.as_str()).collect();
         other.words().all(|(_, word)| words.contains(word.word.as_str()))
@@ -142,11 +142,11 @@ impl Query {
     }
 }
 
-/// How tight a negation binds.
+/// The tightness with which a negation binds.
 pub(super) const NEGATION: u8 = 4;
 
 impl Joint {
-    /// How tight the operator binds.
+    /// The tightness with which the operator binds. Tighter operators take their operands first.
     pub(super) fn tightness(self) -> u8 {
         match self {
             Self::Or => 1,
@@ -156,7 +156,7 @@ impl Joint {
     }
 }
 
-/// What is left to be written of a query.
+/// A part of a query that is still to be written.
 enum Unwritten {
     /// A node whose parent binds this tight, and whether it is the right operand of a phrase.
     Node(usize, u8, bool),

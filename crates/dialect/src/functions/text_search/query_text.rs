@@ -9,7 +9,7 @@ use atsdb_core::{Error, Result};
 /// The greatest number of nodes of a query.
 const NODES_MAX: usize = 20_000;
 
-/// How a word of a query is marked: the weights that it may have, and whether it is the beginning of a word.
+/// The marks of a word of a query: the weights that it may have, and whether it is the beginning of a word.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct WordMarks {
     pub(super) weights: u8,
@@ -157,7 +157,7 @@ impl OpenOperator {
     }
 }
 
-/// How a query takes its words: it may normalize them, and may make several words of one, or none.
+/// A function that adds a word to a query: it may normalize the word, and may make several words of it, or none.
 pub(super) type TakeWord<'a> = dyn FnMut(&mut QueryBuilder, &str, WordMarks) -> Result<()> + 'a;
 
 /// Reads the text form of a query.

@@ -1,4 +1,4 @@
-//! What the parser of documents finds, for those who look into it: the columns of `ts_debug`, `ts_parse` and
+//! Functions that show how the parser takes documents apart: the columns of `ts_debug`, `ts_parse` and
 //! `ts_token_type`, each as a list.
 
 use super::dictionaries::{Configuration, plain_name};

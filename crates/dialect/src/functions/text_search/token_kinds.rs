@@ -1,6 +1,6 @@
 //! The kinds of tokens, which are those of PostgreSQL.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
     AsciiWord,

@@ -57,7 +57,7 @@ impl Weight {
     }
 }
 
-/// Where a word is in a document, from 1.
+/// The position of a word in a document, counted from 1, with its weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) at: u16,

@@ -4,7 +4,7 @@
 use super::characters::is_blank;
 use atsdb_core::{Error, Result};
 
-/// What a text is the form of.
+/// The kind of value that a text is the form of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextForm {
     Vector,
@@ -26,7 +26,7 @@ impl TextForm {
     }
 }
 
-/// Whether a character belongs to an operator of queries.
+/// Returns whether a character belongs to an operator of queries.
 pub(super) fn is_operator(letter: char) -> bool {
     matches!(letter, '!' | '&' | '|' | '(' | ')' | '<')
 }
@@ -44,7 +44,7 @@ impl<'a> WordReader<'a> {
         Self { text, at: 0, form }
     }
 
-    /// What has not been read.
+    /// The part of the text that has not been read.
     pub(super) fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
