@@ -163,11 +163,11 @@ impl NodeAnswer {
 /// Returns whether a document matches a query.
 pub(super) fn matches(query: &Query, document: &impl Document) -> bool {
     let nodes = query.nodes();
-    let in_phrase = nodes_in_phrases(nodes);
     let mut answers: Vec<NodeAnswer> = Vec::with_capacity(nodes.len());
     for (at, node) in nodes.iter().enumerate() {
         let is_phrase = matches!(node, QueryNode::Joined { joint: Joint::Phrase(_), .. });
-        let answer = if in_phrase[at] || is_phrase {
+        let is_in_phrase = query.is_in_phrase(at);
+        let answer = if is_in_phrase || is_phrase {
             let found = match node {
                 QueryNode::Word(word) => document.occurrences(at, word),
                 QueryNode::Not(inner) => answers[*inner].take().negated(),
@@ -181,7 +181,7 @@ pub(super) fn matches(query: &Query, document: &impl Document) -> bool {
                 }
             };
             // A phrase that is not known to occur does not.
-            let is_unknown = !in_phrase[at] && found.truth == Truth::Maybe;
+            let is_unknown = !is_in_phrase && found.truth == Truth::Maybe;
             NodeAnswer::Occurrences(if is_unknown { Occurrences::NOWHERE } else { found })
         } else {
             NodeAnswer::Truth(match node {
@@ -196,23 +196,6 @@ pub(super) fn matches(query: &Query, document: &impl Document) -> bool {
         answers.push(answer);
     }
     answers.last().is_some_and(|answer| answer.truth() != Truth::No)
-}
-
-/// Returns for each node whether it is an operand of a phrase, at any depth.
-fn nodes_in_phrases(nodes: &[QueryNode]) -> Vec<bool> {
-    let mut are_inside = vec![false; nodes.len()];
-    for (at, node) in nodes.iter().enumerate().rev() {
-        match node {
-            QueryNode::Word(_) => {}
-            QueryNode::Not(inner) => are_inside[*inner] = are_inside[at],
-            QueryNode::Joined { joint, left, right } => {
-                let is_inside = are_inside[at] || matches!(joint, Joint::Phrase(_));
-                are_inside[*left] = is_inside;
-                are_inside[*right] = is_inside;
-            }
-        }
-    }
-    are_inside
 }
 
 impl Document for Vector {

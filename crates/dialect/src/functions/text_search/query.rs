@@ -54,16 +54,23 @@ pub(super) enum QueryNode {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Query {
     nodes: Vec<QueryNode>,
+    /// True for each node that is an operand of a phrase, at any depth.
+    are_in_phrases: Vec<bool>,
 }
 
 impl Query {
     /// The query with these nodes.
     pub(super) fn of(nodes: Vec<QueryNode>) -> Self {
-        Self { nodes }
+        Self { are_in_phrases: nodes_in_phrases(&nodes), nodes }
     }
 
     pub(super) fn nodes(&self) -> &[QueryNode] {
         &self.nodes
+    }
+
+    /// Returns whether a node is an operand of a phrase, at any depth.
+    pub(super) fn is_in_phrase(&self, node: usize) -> bool {
+        self.are_in_phrases[node]
     }
 
     /// The words that the query looks for, with the positions of their nodes.
@@ -90,7 +97,7 @@ impl Query {
             }
         }));
         nodes.push(QueryNode::Joined { joint, left: left_root, right: right_root + shift });
-        Self { nodes }
+        Self::of(nodes)
     }
 
     /// The query that finds what this one does not.
@@ -99,7 +106,7 @@ impl Query {
         if let Some(root) = nodes.len().checked_sub(1) {
             nodes.push(QueryNode::Not(root));
         }
-        Self { nodes }
+        Self::of(nodes)
     }
 
     /// Returns whether all words of another query are words of this one.
@@ -140,6 +147,22 @@ impl Query {
     pub(super) fn text(&self) -> String {
         self.nodes.len().checked_sub(1).map_or_else(String::new, |root| text_of(&self.nodes, root))
     }
+}
+
+fn nodes_in_phrases(nodes: &[QueryNode]) -> Vec<bool> {
+    let mut are_inside = vec![false; nodes.len()];
+    for (at, node) in nodes.iter().enumerate().rev() {
+        match node {
+            QueryNode::Word(_) => {}
+            QueryNode::Not(inner) => are_inside[*inner] = are_inside[at],
+            QueryNode::Joined { joint, left, right } => {
+                let is_inside = are_inside[at] || matches!(joint, Joint::Phrase(_));
+                are_inside[*left] = is_inside;
+                are_inside[*right] = is_inside;
+            }
+        }
+    }
+    are_inside
 }
 
 /// The tightness with which a negation binds.
