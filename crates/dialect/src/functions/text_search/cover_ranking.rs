@@ -1,5 +1,5 @@
-//! How well a document matches a query, by how close the words of the query are to each other: `ts_rank_cd`. A cover is
-//! a part of the document that matches the query, and does not without its first or its last word.
+//! Ranks by covers: a document ranks by how close the words of the query are to each other (`ts_rank_cd`). A cover is a
+//! part of the document that matches the query, and does not without its first or its last word.
 
 use super::excerpt::{Excerpt, Looks};
 use super::query::Query;
@@ -22,7 +22,7 @@ fn found_words(vector: &Vector, query: &Query, looks: &mut Looks) -> Result<Vec<
     for (node, word) in query.words() {
         for lexeme in vector.found(&word.word, word.is_prefix) {
             for position in &lexeme.positions {
-                if word.weights == 0 || word.weights & position.weight.bit() != 0 {
+                if word.may_have(position.weight) {
                     looks.count_kept(1)?;
                     let key = (position.at, position.weight, lexeme.word.as_str());
                     let of = found.entry(key).or_insert(FoundWord { position: *position, nodes: Vec::new() });

@@ -1,7 +1,7 @@
 //! Dictionaries, which normalize words, and the configurations that say which tokens go to which dictionary.
 
 use super::token_kinds::TokenKind;
-use super::tokens::Tokens;
+use super::tokens::{Token, Tokens};
 use super::vector::{POSITION_MAX, WORD_BYTES_MAX};
 use atsdb_core::{Error, Result};
 use rust_stemmers::{Algorithm, Stemmer};
@@ -141,7 +141,7 @@ const ENGLISH_STOP_WORDS: [&str; 127] = [
 /// The greatest length of a word in bytes that is stemmed.
 const STEMMED_BYTES_MAX: usize = 1_000;
 
-/// What normalizes words.
+/// A dictionary, which normalizes words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dictionary {
     /// Small letters.
@@ -194,7 +194,7 @@ fn lower_case(word: &str) -> Cow<'_, str> {
 }
 
 /// A name without its schema, in small letters.
-fn plain_name(name: &str) -> String {
+pub(super) fn plain_name(name: &str) -> String {
     let name = name.trim().to_ascii_lowercase();
     match name.strip_prefix("pg_catalog.") {
         Some(name) => name.to_owned(),
@@ -202,7 +202,7 @@ fn plain_name(name: &str) -> String {
     }
 }
 
-/// Which tokens go to which dictionary.
+/// A configuration, which says which tokens go to which dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Configuration {
     Simple,
@@ -234,14 +234,22 @@ impl Configuration {
         Some(if is_stemmed { Dictionary::EnglishStem } else { Dictionary::Simple })
     }
 
-    /// The words of a text in their normal forms, with their positions. Words that are left out take a position, too.
-    pub(super) fn words(self, text: &str) -> impl Iterator<Item = (u16, Cow<'_, str>)> {
+    /// The tokens of a text, each with the position of the last word so far, and with its normal form if it is a word
+    /// that is searched for. Words that are left out take a position, too.
+    pub(super) fn tokens(self, text: &str) -> impl Iterator<Item = (Token<'_>, u16, Option<Cow<'_, str>>)> {
         let mut last = 0_u16;
-        Tokens::of(text).filter_map(move |token| {
-            let dictionary = self.dictionary(token.kind).filter(|_| token.text.len() <= WORD_BYTES_MAX)?;
-            last = last.saturating_add(1).min(POSITION_MAX);
-            Some((last, dictionary.normalized(token.text)?))
+        Tokens::of(text).map(move |token| {
+            let dictionary = self.dictionary(token.kind).filter(|_| token.text.len() <= WORD_BYTES_MAX);
+            if dictionary.is_some() {
+                last = last.saturating_add(1).min(POSITION_MAX);
+            }
+            (token, last, dictionary.and_then(|of| of.normalized(token.text)))
         })
+    }
+
+    /// The words of a text in their normal forms, with their positions.
+    pub(super) fn words(self, text: &str) -> impl Iterator<Item = (u16, Cow<'_, str>)> {
+        self.tokens(text).filter_map(|(_, position, word)| Some((position, word?)))
     }
 }
 

@@ -16,7 +16,7 @@ const POSITIONS_MAX: usize = 255;
 /// The size of a query that each word of a text is compared with, and that any vector is compared with.
 const COMPARED_NODES_MAX: usize = 64;
 
-/// How a text is read as a query.
+/// The way in which a text is read as a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum QueryStyle {
     /// With operators.
@@ -34,7 +34,7 @@ pub(super) fn to_vector(configuration: Configuration, text: &str) -> Result<Vect
     Vector::of(lexemes(configuration.words(text)))
 }
 
-/// Whether a vector matches a query.
+/// Returns whether a vector matches a query.
 pub(super) fn vector_matches(vector: &Vector, query: &Query) -> Result<bool> {
     if query.nodes().len() > COMPARED_NODES_MAX {
         let mut looks = Looks::of("@@");
@@ -46,7 +46,7 @@ pub(super) fn vector_matches(vector: &Vector, query: &Query) -> Result<bool> {
     Ok(matches(query, vector))
 }
 
-/// Whether a text matches a query. Only words of the query are collected, unless it has many.
+/// Returns whether a text matches a query. Only words of the query are collected, unless it has many.
 pub(super) fn text_matches(configuration: Configuration, text: &str, query: &Query) -> Result<bool> {
     let has_many = query.nodes().len() > COMPARED_NODES_MAX;
     let is_wanted = |found: &str| has_many || query.words().any(|(_, word)| word.finds(found));

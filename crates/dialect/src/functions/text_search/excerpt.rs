@@ -4,13 +4,14 @@ use super::matching::{Document, Occurrences, Truth, matches};
 use super::query::{Joint, Query, QueryNode, QueryWord};
 use atsdb_core::{Error, Result};
 
-/// How many words and operators are looked at for one document, at most.
+/// The greatest number of words and operators that are looked at for one document.
 const LOOKS_MAX: usize = 50_000_000;
 
-/// How many looks a word stands for that is kept, because it takes memory.
+/// The number of looks that a kept word counts for, because it takes memory.
 const LOOKS_OF_KEPT_WORD: usize = 50;
 
-/// How much a function has looked at for one document. Without a limit, a long query and a long document take hours.
+/// The number of words and operators that a function has looked at for one document. Without a limit, a long query and
+/// a long document take hours.
 #[derive(Debug)]
 pub(super) struct Looks {
     function: &'static str,
@@ -46,7 +47,7 @@ pub(super) struct Excerpt<'a> {
     positions: Vec<Vec<u32>>,
     /// The number of all positions.
     count: usize,
-    /// Whether the query asks where words are.
+    /// True if the query has phrases, which depend on positions.
     has_phrases: bool,
 }
 
@@ -69,7 +70,7 @@ impl<'a> Excerpt<'a> {
         self.count += 1;
     }
 
-    /// Whether it matches the query.
+    /// Returns whether the excerpt matches the query.
     pub(super) fn matches(&self, looks: &mut Looks) -> Result<bool> {
         let at_positions = if self.has_phrases { self.count } else { 0 };
         looks.count(self.positions.len() + at_positions)?;

@@ -3,11 +3,11 @@
 use super::cover_ranking::rank_by_covers;
 use super::documents::{QueryStyle, text_matches, to_query, to_vector, vector_matches};
 use super::headline::headline;
-use super::operands::{Operands, Parameter, unknown_weight};
+use super::operands::{Operands, Parameter, is_list, weight_of};
 use super::query::Joint;
 use super::query_text::distance_of;
 use super::ranking::{DEFAULT_WEIGHTS, rank};
-use super::vector::{Lexeme, Vector, Weight};
+use super::vector::{Lexeme, Vector};
 use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::{is_text, type_name};
 use crate::functions::base::text_types::{SearchType, TextType};
@@ -242,10 +242,6 @@ impl SearchCall {
     }
 }
 
-fn is_list(of: &DataType) -> bool {
-    matches!(of, DataType::List(_) | DataType::LargeList(_))
-}
-
 /// A function of full-text search.
 pub(crate) fn search_function(call: SearchCall) -> ScalarUDF {
     ScalarUDF::new_from_impl(SearchFunction { call, signature: Signature::variadic_any(Volatility::Immutable) })
@@ -405,9 +401,7 @@ fn weight_bits(operands: &Operands) -> atsdb_core::Result<u8> {
         let Some(letter) = letter else {
             return Err(Error::invalid("weight array may not contain nulls").with_hint("weights are A, B, C and D"));
         };
-        let mut letters = letter.chars();
-        let weight = letters.next().filter(|_| letters.next().is_none()).and_then(Weight::of_letter);
-        bits |= weight.ok_or_else(|| unknown_weight(letter))?.bit();
+        bits |= weight_of(letter)?.bit();
     }
     Ok(bits)
 }

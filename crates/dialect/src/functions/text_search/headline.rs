@@ -5,8 +5,6 @@ use super::excerpt::{Excerpt, Looks};
 use super::headline_options::HeadlineOptions;
 use super::query::Query;
 use super::token_kinds::TokenKind;
-use super::tokens::Tokens;
-use super::vector::{POSITION_MAX, WORD_BYTES_MAX};
 use atsdb_core::Result;
 use std::ops::RangeInclusive;
 
@@ -17,34 +15,28 @@ struct HeadlineWord<'a> {
     position: u32,
     /// The node of the query that found it.
     node: Option<usize>,
-    /// Whether it stands for the word before it, which another node found, too.
+    /// True if it stands for the word before it, which another node found, too.
     is_repeated: bool,
     is_shown: bool,
 }
 
 impl HeadlineWord<'_> {
-    /// Whether it counts as a word of the headline.
+    /// Returns whether the token counts as a word of the headline.
     fn is_word(&self) -> bool {
-        !is_whole(self.kind) && !matches!(self.kind, TokenKind::Blank | TokenKind::Tag)
+        !self.kind.has_parts() && !matches!(self.kind, TokenKind::Blank | TokenKind::Tag)
     }
 
     fn is_interesting(&self) -> bool {
         self.node.is_some() && !self.is_repeated
     }
 
-    /// Whether a headline should not begin or end with it.
+    /// Returns whether a headline should not begin or end with the token.
     fn is_bad_end(&self, short: usize) -> bool {
         use TokenKind as T;
         let is_number = matches!(self.kind, T::ScientificFloat | T::Version | T::Float)
             || matches!(self.kind, T::Integer | T::UnsignedInteger | T::Protocol);
         (!self.is_word() || is_number || self.text.len() <= short) && !self.is_interesting()
     }
-}
-
-/// Whether the parts of a token of this kind are tokens, too.
-fn is_whole(kind: TokenKind) -> bool {
-    use TokenKind as T;
-    matches!(kind, T::Url | T::HyphenatedNumberWord | T::HyphenatedAsciiWord | T::HyphenatedWord)
 }
 
 /// A document in which a query is looked for.
@@ -78,15 +70,10 @@ impl<'a> HeadlineText<'a> {
     fn of(configuration: Configuration, text: &'a str, query: &'a Query, options: HeadlineOptions) -> Result<Self> {
         let mut words: Vec<HeadlineWord<'a>> = Vec::new();
         let mut looks = Looks::of("ts_headline");
-        let mut last = 0_u16;
-        for token in Tokens::of(text) {
-            let dictionary = configuration.dictionary(token.kind).filter(|_| token.text.len() <= WORD_BYTES_MAX);
+        for (token, position, normal) in configuration.tokens(text) {
             let mut nodes = Vec::new();
-            if let Some(dictionary) = dictionary {
-                last = last.saturating_add(1).min(POSITION_MAX);
-                if let Some(normal) = dictionary.normalized(token.text) {
-                    nodes.extend(query.words().filter(|(_, word)| word.finds(&normal)).map(|(node, _)| node));
-                }
+            if let Some(normal) = normal {
+                nodes.extend(query.words().filter(|(_, word)| word.finds(&normal)).map(|(node, _)| node));
             }
             looks.count(query.nodes().len())?;
             looks.count_kept(nodes.len().saturating_sub(1))?;
@@ -94,7 +81,7 @@ impl<'a> HeadlineText<'a> {
             let word = |node, is_repeated| HeadlineWord {
                 kind: token.kind,
                 text: token.text,
-                position: u32::from(last),
+                position: u32::from(position),
                 node,
                 is_repeated,
                 is_shown: false,
@@ -328,7 +315,7 @@ impl<'a> HeadlineText<'a> {
             (is_inside, is_first) = (true, false);
             if word.kind == TokenKind::Tag && !options.highlights_all {
                 headline.push(' ');
-            } else if !is_whole(word.kind) {
+            } else if !word.kind.has_parts() {
                 if word.node.is_some() {
                     headline.push_str(&options.start);
                 }
@@ -347,7 +334,7 @@ struct Excerpted {
     begin: usize,
     end: usize,
     interesting: usize,
-    /// Whether it has all words that match the query.
+    /// True if it has the whole cover.
     has_cover: bool,
 }
 

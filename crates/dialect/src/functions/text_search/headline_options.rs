@@ -5,7 +5,7 @@ use atsdb_core::{Error, Result};
 /// The greatest number of words or fragments that an option may ask for.
 const COUNT_MAX: usize = 100_000;
 
-/// How a headline is chosen and written.
+/// The options by which a headline is chosen and written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HeadlineOptions {
     pub(super) words_max: usize,
@@ -14,11 +14,11 @@ pub(super) struct HeadlineOptions {
     pub(super) short_word: usize,
     /// The number of excerpts; 0 for one that is as good as possible.
     pub(super) fragments_max: usize,
-    /// Whether the whole document is the headline.
+    /// True if the whole document is the headline.
     pub(super) highlights_all: bool,
     pub(super) start: String,
     pub(super) stop: String,
-    /// What stands between two excerpts.
+    /// The text between two excerpts.
     pub(super) delimiter: String,
 }
 

@@ -6,7 +6,7 @@ pub(super) struct HostRun {
     is_read: bool,
     start: usize,
     end: usize,
-    /// Where the last part of the run begins.
+    /// The position at which the last part of the run begins.
     last_part: usize,
     /// The last part of the run that may be the last one of a host: its dot and its end.
     last_domain: Option<(usize, usize)>,

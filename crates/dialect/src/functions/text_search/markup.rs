@@ -20,7 +20,7 @@ fn letters_length(text: &str, is_wanted: impl Fn(char) -> bool) -> usize {
     text.find(|letter| !is_wanted(letter)).unwrap_or(text.len())
 }
 
-/// Whether a character may be part of the name of a tag or an entity.
+/// Returns whether a character may be part of the name of a tag or an entity.
 fn is_of_name(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, ':' | '_' | '.' | '-')
 }
@@ -30,7 +30,7 @@ pub(super) fn comment_length(text: &str) -> Option<usize> {
     text.get(4..)?.find("-->").map(|length| 4 + length + 3)
 }
 
-/// Whether a text begins with a tag that begins or ends a script or a style sheet.
+/// Returns true if a text begins with a tag that begins a script or a style sheet, and false if the tag ends one.
 pub(super) fn starts_or_ends_script(text: &str) -> Option<bool> {
     let begins_with = |name: &str| {
         text.split_at_checked(name.len()).is_some_and(|(begin, rest)| {

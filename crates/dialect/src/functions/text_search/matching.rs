@@ -1,12 +1,12 @@
-//! Whether a document matches a query, and where.
+//! The comparison of documents with queries.
 //!
-//! Conditions have three answers. Whether a phrase occurs is not known of a vector without positions.
+//! Conditions have three answers, because a vector without positions does not tell whether a phrase occurs.
 
 use super::query::{Joint, Query, QueryNode, QueryWord};
 use super::vector::{Lexeme, Vector};
 
 /// The answer of a condition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Truth {
     No,
     Maybe,
@@ -18,20 +18,12 @@ impl Truth {
         if is_true { Self::Yes } else { Self::No }
     }
 
-    fn rank(self) -> u8 {
-        match self {
-            Self::No => 0,
-            Self::Maybe => 1,
-            Self::Yes => 2,
-        }
-    }
-
     fn and(self, other: Self) -> Self {
-        if self.rank() < other.rank() { self } else { other }
+        self.min(other)
     }
 
     fn or(self, other: Self) -> Self {
-        if self.rank() < other.rank() { other } else { self }
+        self.max(other)
     }
 
     fn not(self) -> Self {
@@ -43,11 +35,11 @@ impl Truth {
     }
 }
 
-/// Where a part of a query occurs, or where it does not.
+/// The places of a document where a part of a query occurs, or those where it does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Occurrences {
     pub(super) truth: Truth,
-    /// Whether it occurs everywhere but at these positions.
+    /// True if it occurs everywhere but at these positions.
     is_negated: bool,
     /// The distance from the first to the last word.
     pub(super) width: u32,
@@ -57,10 +49,10 @@ pub(super) struct Occurrences {
 
 impl Occurrences {
     pub(super) const NOWHERE: Self = Self { truth: Truth::No, is_negated: false, width: 0, positions: Vec::new() };
-    /// In a document without positions.
+    /// The occurrences in a document without positions.
     pub(super) const UNKNOWN: Self = Self { truth: Truth::Maybe, is_negated: false, width: 0, positions: Vec::new() };
 
-    /// At these positions, in any order.
+    /// The occurrences at these positions, which may be in any order.
     pub(super) fn at(mut positions: Vec<u32>) -> Self {
         positions.sort_unstable();
         positions.dedup();
@@ -78,7 +70,8 @@ impl Occurrences {
         }
     }
 
-    /// Both, the second one at a distance after the first one. Without a distance, both at one place.
+    /// The places where both occur, the second one at a distance after the first one. Without a distance, they occur at
+    /// one place.
     fn and(self, other: Self, distance: Option<u32>) -> Self {
         if self.truth == Truth::No || other.truth == Truth::No {
             return Self::NOWHERE;
@@ -91,17 +84,10 @@ impl Occurrences {
             Some(distance) => (distance + self.width + other.width, (distance + other.width, 0)),
             None => (wider, (wider - self.width, wider - other.width)),
         };
-        let kept = match (self.is_negated, other.is_negated) {
-            (true, true) => Kept { both: true, left: true, right: true },
-            (true, false) => Kept { both: false, left: false, right: true },
-            (false, true) => Kept { both: false, left: true, right: false },
-            (false, false) => Kept { both: true, left: false, right: false },
-        };
-        let is_negated = self.is_negated && other.is_negated;
-        Self::merged((&self.positions, &other.positions), shifts, kept, width, is_negated)
+        Self::merged(&self, &other, shifts, width, |left, right| left && right)
     }
 
-    /// One or both.
+    /// The places where one or both occur.
     fn or(self, other: Self) -> Self {
         if self.truth == Truth::No && other.truth == Truth::No {
             return Self::NOWHERE;
@@ -112,39 +98,28 @@ impl Occurrences {
         let width_of = |of: &Self| if of.truth == Truth::No { 0 } else { of.width };
         let (left, right) = (width_of(&self), width_of(&other));
         let width = left.max(right);
-        let kept = match (self.is_negated, other.is_negated) {
-            (true, true) => Kept { both: true, left: false, right: false },
-            (true, false) => Kept { both: false, left: true, right: false },
-            (false, true) => Kept { both: false, left: false, right: true },
-            (false, false) => Kept { both: true, left: true, right: true },
-        };
-        let is_negated = self.is_negated || other.is_negated;
-        Self::merged((&self.positions, &other.positions), (width - left, width - right), kept, width, is_negated)
+        Self::merged(&self, &other, (width - left, width - right), width, |left, right| left || right)
     }
 
+    /// Joins both. `occurs` says whether the whole occurs where the left one does or does not, and the right one.
     fn merged(
-        (left, right): (&[u32], &[u32]),
+        left: &Self,
+        right: &Self,
         (shift_left, shift_right): (u32, u32),
-        kept: Kept,
         width: u32,
-        is_negated: bool,
+        occurs: fn(bool, bool) -> bool,
     ) -> Self {
+        let is_negated = occurs(left.is_negated, right.is_negated);
         let mut positions = Vec::new();
-        let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
+        let (mut of_left, mut of_right) = (left.positions.iter().peekable(), right.positions.iter().peekable());
         loop {
-            let of_left = left.peek().map(|at| **at + shift_left);
-            let of_right = right.peek().map(|at| **at + shift_right);
-            let (at, is_kept) = match (of_left, of_right) {
-                (None, None) => break,
-                (Some(at), None) => (at, kept.left),
-                (None, Some(at)) => (at, kept.right),
-                (Some(one), Some(other)) if one == other => (one, kept.both),
-                (Some(one), Some(other)) if one < other => (one, kept.left),
-                (Some(_), Some(other)) => (other, kept.right),
-            };
-            left.next_if(|_| of_left == Some(at));
-            right.next_if(|_| of_right == Some(at));
-            if is_kept {
+            let next_left = of_left.peek().map(|at| **at + shift_left);
+            let next_right = of_right.peek().map(|at| **at + shift_right);
+            let Some(at) = next_left.into_iter().chain(next_right).min() else { break };
+            let is_in_left = of_left.next_if(|_| next_left == Some(at)).is_some();
+            let is_in_right = of_right.next_if(|_| next_right == Some(at)).is_some();
+            // What is negated does not occur at its positions.
+            if occurs(is_in_left != left.is_negated, is_in_right != right.is_negated) != is_negated {
                 positions.push(at);
             }
         }
@@ -154,24 +129,16 @@ impl Occurrences {
     }
 }
 
-/// Which positions of two lists are kept: those of both, and those of one alone.
-#[derive(Debug, Clone, Copy)]
-struct Kept {
-    both: bool,
-    left: bool,
-    right: bool,
-}
-
-/// What is known about the words of a query in a document.
+/// A document that is compared with a query. It knows about the words of the query.
 pub(super) trait Document {
-    /// Whether the word of a node occurs.
+    /// Returns whether the word of a node occurs.
     fn has(&self, node: usize, word: &QueryWord) -> Truth;
 
-    /// Where the word of a node occurs.
+    /// The places where the word of a node occurs.
     fn occurrences(&self, node: usize, word: &QueryWord) -> Occurrences;
 }
 
-/// What is known of a node.
+/// The answer of a node: whether it occurs, or where.
 enum NodeAnswer {
     Truth(Truth),
     Occurrences(Occurrences),
@@ -193,14 +160,14 @@ impl NodeAnswer {
     }
 }
 
-/// Whether a document matches a query.
+/// Returns whether a document matches a query.
 pub(super) fn matches(query: &Query, document: &impl Document) -> bool {
     let nodes = query.nodes();
-    let in_phrase = nodes_in_phrases(nodes);
     let mut answers: Vec<NodeAnswer> = Vec::with_capacity(nodes.len());
     for (at, node) in nodes.iter().enumerate() {
         let is_phrase = matches!(node, QueryNode::Joined { joint: Joint::Phrase(_), .. });
-        let answer = if in_phrase[at] || is_phrase {
+        let is_in_phrase = query.is_in_phrase(at);
+        let answer = if is_in_phrase || is_phrase {
             let found = match node {
                 QueryNode::Word(word) => document.occurrences(at, word),
                 QueryNode::Not(inner) => answers[*inner].take().negated(),
@@ -214,7 +181,7 @@ pub(super) fn matches(query: &Query, document: &impl Document) -> bool {
                 }
             };
             // A phrase that is not known to occur does not.
-            let is_unknown = !in_phrase[at] && found.truth == Truth::Maybe;
+            let is_unknown = !is_in_phrase && found.truth == Truth::Maybe;
             NodeAnswer::Occurrences(if is_unknown { Occurrences::NOWHERE } else { found })
         } else {
             NodeAnswer::Truth(match node {
@@ -231,30 +198,10 @@ pub(super) fn matches(query: &Query, document: &impl Document) -> bool {
     answers.last().is_some_and(|answer| answer.truth() != Truth::No)
 }
 
-/// Which nodes are operands of phrases, at any depth.
-fn nodes_in_phrases(nodes: &[QueryNode]) -> Vec<bool> {
-    let mut are_inside = vec![false; nodes.len()];
-    for (at, node) in nodes.iter().enumerate().rev() {
-        match node {
-            QueryNode::Word(_) => {}
-            QueryNode::Not(inner) => are_inside[*inner] = are_inside[at],
-            QueryNode::Joined { joint, left, right } => {
-                let is_inside = are_inside[at] || matches!(joint, Joint::Phrase(_));
-                are_inside[*left] = is_inside;
-                are_inside[*right] = is_inside;
-            }
-        }
-    }
-    are_inside
-}
-
 impl Document for Vector {
     fn has(&self, _: usize, word: &QueryWord) -> Truth {
         let is_found = |lexeme: &Lexeme| {
-            let mut positions = lexeme.positions.iter();
-            word.weights == 0
-                || lexeme.positions.is_empty()
-                || positions.any(|position| word.weights & position.weight.bit() != 0)
+            lexeme.positions.is_empty() || lexeme.positions.iter().any(|position| word.may_have(position.weight))
         };
         Truth::of(self.found(&word.word, word.is_prefix).iter().any(is_found))
     }
@@ -265,7 +212,7 @@ impl Document for Vector {
             return Occurrences::UNKNOWN;
         }
         let positions = found.iter().flat_map(|lexeme| &lexeme.positions);
-        let wanted = positions.filter(|position| word.weights == 0 || word.weights & position.weight.bit() != 0);
+        let wanted = positions.filter(|position| word.may_have(position.weight));
         Occurrences::at(wanted.map(|position| u32::from(position.at)).collect())
     }
 }
@@ -315,6 +262,10 @@ mod tests {
             ("a:1 b:2 c:3", "a <-> (b & !c)"),
             ("a:1 b:2 c:3", "(a | x <-> y) <-> b"),
             ("a:1 b:1", "a <0> b"),
+            ("1:1,4 2:2 3:3", "!1 <-> !3"),
+            ("1:1,4 2:2 3:3", "(!1 & 2) <-> 3"),
+            ("1:1,4 2:2 3:3", "(!1 | 2) <-> 3"),
+            ("1:1,4 2:2 3:3", "(!2 | !1) <-> 3"),
         ] {
             assert!(is_match(vector, query), "{vector} @@ {query}");
         }
@@ -322,6 +273,9 @@ mod tests {
             ("1:1,4 2:2 3:3", "1 <-> 3"),
             ("1:1,4 2:2 3:3", "!1 <-> 2"),
             ("1:1,4 2:2 3:3", "3 <-> !1"),
+            ("1:1,4 2:2 3:3", "(!2 & !1) <-> 3"),
+            ("1:1,4 2:2 3:3", "(!2 | 1) <-> 3"),
+            ("1:1,4 2:2 3:3", "(2 | !1) <-> 2"),
             ("1 2", "1 <-> 2"),
             ("1 2", "!(1 <-> !2) & 3"),
         ] {

@@ -13,9 +13,8 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::ColumnarValue;
-use std::sync::Arc;
 
-/// What an argument is.
+/// A parameter: what a function takes at a place among its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parameter {
     Configuration,
@@ -36,6 +35,10 @@ impl Parameter {
     }
 }
 
+pub(super) fn is_list(of: &DataType) -> bool {
+    matches!(of, DataType::List(_) | DataType::LargeList(_))
+}
+
 /// The value of an argument in a row.
 #[derive(Debug)]
 enum Argument {
@@ -47,12 +50,12 @@ enum Argument {
     Weight(Weight),
     Texts(Vec<Option<String>>),
     Weights([f32; 4]),
-    /// It is read where it stands.
+    /// A text, which stays in the array and is read there.
     Text,
     Null,
 }
 
-/// An argument.
+/// An argument with its values for all rows, and the value in the current row.
 struct Operand {
     parameter: Parameter,
     values: ArrayRef,
@@ -63,15 +66,12 @@ struct Operand {
 
 impl Operand {
     fn of(parameter: Parameter, value: &ColumnarValue) -> Result<Self> {
+        let is_constant = matches!(value, ColumnarValue::Scalar(_));
         // A constant is an array of one row here.
-        let (values, is_constant) = match value {
-            ColumnarValue::Array(array) => (Arc::clone(array), false),
-            ColumnarValue::Scalar(value) => (value.to_array()?, true),
-        };
-        let is_list = matches!(values.data_type(), DataType::List(_) | DataType::LargeList(_));
+        let values = value.to_array(1)?;
         let values = match parameter {
             Parameter::Integer => strictly(&values, &DataType::Int32)?,
-            _ if is_list => cast(&values, &DataType::new_list(DataType::Utf8, true))?,
+            _ if is_list(values.data_type()) => cast(&values, &DataType::new_list(DataType::Utf8, true))?,
             _ => cast(&values, &DataType::Utf8)?,
         };
         let mut operand = Self { parameter, values, is_constant, row: 0, current: Argument::Null };
@@ -129,14 +129,12 @@ impl Operand {
     }
 }
 
-fn weight_of(text: &str) -> atsdb_core::Result<Weight> {
+/// The weight that a text names by its letter.
+pub(super) fn weight_of(text: &str) -> atsdb_core::Result<Weight> {
     let mut letters = text.chars();
-    letters.next().filter(|_| letters.next().is_none()).and_then(Weight::of_letter).ok_or_else(|| unknown_weight(text))
-}
-
-/// The error for a text that is no weight.
-pub(super) fn unknown_weight(text: &str) -> Error {
-    Error::invalid(format!("unrecognized weight: \"{text:.60}\"")).with_hint("weights are A, B, C and D")
+    letters.next().filter(|_| letters.next().is_none()).and_then(Weight::of_letter).ok_or_else(|| {
+        Error::invalid(format!("unrecognized weight: \"{text:.60}\"")).with_hint("weights are A, B, C and D")
+    })
 }
 
 fn number_of(text: &str) -> atsdb_core::Result<f32> {
@@ -241,6 +239,7 @@ mod tests {
     use super::*;
     use datafusion::arrow::array::StringArray;
     use datafusion::common::ScalarValue;
+    use std::sync::Arc;
 
     #[test]
     fn a_constant_is_read_once_for_all_rows() {

@@ -1,10 +1,10 @@
-//! Where the path of a file ends.
+//! Paths of files: the search for their ends.
 
 /// The greatest number of dots and slashes without a name between them. Without a limit, each of them would be read as
 /// the beginning of the rest.
 const MARKS_MAX: usize = 256;
 
-/// What has been read of a path.
+/// The beginning of a path, which has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathStart {
     Slash,

@@ -2,6 +2,7 @@
 //!
 //! A query is a list of nodes, not a tree of boxes: however deep it is, nothing that works on it recurses.
 
+use super::vector::Weight;
 use super::words::write_quoted;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,20 +10,25 @@ use std::fmt::Write;
 /// The greatest distance between two words of a phrase.
 pub(super) const DISTANCE_MAX: u16 = 16_384;
 
-/// A word that is looked for.
+/// A word that a query looks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueryWord {
     pub(super) word: String,
     /// The bits of the weights that it may have; 0 for any.
     pub(super) weights: u8,
-    /// Whether other words that begin with it are found, too.
+    /// True if longer words that begin with it are found, too.
     pub(super) is_prefix: bool,
 }
 
 impl QueryWord {
-    /// Whether it finds a word of a document.
+    /// Returns whether it finds a word of a document.
     pub(super) fn finds(&self, word: &str) -> bool {
         if self.is_prefix { word.starts_with(&self.word) } else { word == self.word }
+    }
+
+    /// Returns whether it finds words of a weight.
+    pub(super) fn may_have(&self, weight: Weight) -> bool {
+        self.weights == 0 || self.weights & weight.bit() != 0
     }
 }
 
@@ -48,19 +54,26 @@ pub(super) enum QueryNode {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Query {
     nodes: Vec<QueryNode>,
+    /// True for each node that is an operand of a phrase, at any depth.
+    are_in_phrases: Vec<bool>,
 }
 
 impl Query {
     /// The query with these nodes.
     pub(super) fn of(nodes: Vec<QueryNode>) -> Self {
-        Self { nodes }
+        Self { are_in_phrases: nodes_in_phrases(&nodes), nodes }
     }
 
     pub(super) fn nodes(&self) -> &[QueryNode] {
         &self.nodes
     }
 
-    /// The words that are looked for, and their nodes.
+    /// Returns whether a node is an operand of a phrase, at any depth.
+    pub(super) fn is_in_phrase(&self, node: usize) -> bool {
+        self.are_in_phrases[node]
+    }
+
+    /// The words that the query looks for, with the positions of their nodes.
     pub(super) fn words(&self) -> impl Iterator<Item = (usize, &QueryWord)> {
         self.nodes.iter().enumerate().filter_map(|(at, node)| match node {
             QueryNode::Word(word) => Some((at, word)),
@@ -84,7 +97,7 @@ impl Query {
             }
         }));
         nodes.push(QueryNode::Joined { joint, left: left_root, right: right_root + shift });
-        Self { nodes }
+        Self::of(nodes)
     }
 
     /// The query that finds what this one does not.
@@ -93,10 +106,10 @@ impl Query {
         if let Some(root) = nodes.len().checked_sub(1) {
             nodes.push(QueryNode::Not(root));
         }
-        Self { nodes }
+        Self::of(nodes)
     }
 
-    /// Whether all words of another query are words of this one.
+    /// Returns whether all words of another query are words of this one.
     pub(super) fn contains(&self, other: &Self) -> bool {
         let words: BTreeSet<&str> = self.words().map(|(_, word)| word.word.as_str()).collect();
         other.words().all(|(_, word)| words.contains(word.word.as_str()))
@@ -136,11 +149,27 @@ impl Query {
     }
 }
 
-/// How tight a negation binds.
-const NEGATION: u8 = 4;
+fn nodes_in_phrases(nodes: &[QueryNode]) -> Vec<bool> {
+    let mut are_inside = vec![false; nodes.len()];
+    for (at, node) in nodes.iter().enumerate().rev() {
+        match node {
+            QueryNode::Word(_) => {}
+            QueryNode::Not(inner) => are_inside[*inner] = are_inside[at],
+            QueryNode::Joined { joint, left, right } => {
+                let is_inside = are_inside[at] || matches!(joint, Joint::Phrase(_));
+                are_inside[*left] = is_inside;
+                are_inside[*right] = is_inside;
+            }
+        }
+    }
+    are_inside
+}
+
+/// The tightness with which a negation binds.
+pub(super) const NEGATION: u8 = 4;
 
 impl Joint {
-    /// How tight the operator binds.
+    /// The tightness with which the operator binds. Tighter operators take their operands first.
     pub(super) fn tightness(self) -> u8 {
         match self {
             Self::Or => 1,
@@ -150,7 +179,7 @@ impl Joint {
     }
 }
 
-/// What is left to be written of a query.
+/// A part of a query that is still to be written.
 enum Unwritten {
     /// A node whose parent binds this tight, and whether it is the right operand of a phrase.
     Node(usize, u8, bool),
@@ -202,7 +231,7 @@ fn write_word(text: &mut String, word: &QueryWord) {
     if word.is_prefix {
         text.push('*');
     }
-    for weight in super::vector::Weight::ALL.into_iter().rev() {
+    for weight in Weight::ALL.into_iter().rev() {
         if word.weights & weight.bit() != 0 {
             text.push(weight.letter());
         }

@@ -1,7 +1,7 @@
 //! Reading queries: their text form, and texts whose words are normalized by a dictionary.
 
 use super::characters::is_blank;
-use super::query::{DISTANCE_MAX, Joint, Query, QueryNode, QueryWord};
+use super::query::{DISTANCE_MAX, Joint, NEGATION, Query, QueryNode, QueryWord};
 use super::vector::{WORD_BYTES_MAX, Weight};
 use super::words::{TextForm, WordReader, is_operator};
 use atsdb_core::{Error, Result};
@@ -9,7 +9,7 @@ use atsdb_core::{Error, Result};
 /// The greatest number of nodes of a query.
 const NODES_MAX: usize = 20_000;
 
-/// How a word of a query is marked: the weights that it may have, and whether it is the beginning of a word.
+/// The marks of a word of a query: the weights that it may have, and whether it is the beginning of a word.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct WordMarks {
     pub(super) weights: u8,
@@ -151,13 +151,13 @@ impl OpenOperator {
     fn tightness(self) -> u8 {
         match self {
             Self::Bracket => 0,
-            Self::Not => 4,
+            Self::Not => NEGATION,
             Self::Joint(joint) => joint.tightness(),
         }
     }
 }
 
-/// How a query takes its words: it may normalize them, and may make several words of one, or none.
+/// A function that adds a word to a query: it may normalize the word, and may make several words of it, or none.
 pub(super) type TakeWord<'a> = dyn FnMut(&mut QueryBuilder, &str, WordMarks) -> Result<()> + 'a;
 
 /// Reads the text form of a query.
@@ -256,9 +256,9 @@ impl QueryParser<'_> {
 
     /// The distance in `<->` or `<2>`.
     fn phrase(&mut self) -> Result<u16> {
-        let wrong = self.reader.wrong_syntax();
+        let wrong = || self.reader.wrong_syntax();
         let Some((inner, _)) = self.reader.rest().strip_prefix('<').and_then(|rest| rest.split_once('>')) else {
-            return Err(wrong);
+            return Err(wrong());
         };
         let distance = match inner {
             "-" => 1,
@@ -267,7 +267,7 @@ impl QueryParser<'_> {
                 let distance = digits.parse().unwrap_or(u16::MAX);
                 distance_of(i64::from(distance))?
             }
-            _ => return Err(wrong),
+            _ => return Err(wrong()),
         };
         self.reader.skip(inner.len() + 2);
         Ok(distance)

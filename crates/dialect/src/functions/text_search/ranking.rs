@@ -1,4 +1,4 @@
-//! How well a document matches a query, by how often its words occur: `ts_rank`.
+//! Ranks by words: a document ranks by how often the words of the query occur in it (`ts_rank`).
 
 use super::query::{Joint, Query, QueryNode, QueryWord};
 use super::vector::{Lexeme, POSITION_MAX, Position, Vector, Weight};
@@ -14,7 +14,7 @@ const PAIRS_MAX: usize = 100_000_000;
 /// The position of a word without positions.
 const NO_POSITION: [Position; 1] = [Position { at: POSITION_MAX, weight: Weight::D }];
 
-/// Bits of how the length of a document counts.
+/// Bits of the argument that says how the length of a document counts.
 pub(super) const BY_LOG_LENGTH: i32 = 1;
 pub(super) const BY_LENGTH: i32 = 2;
 pub(super) const BY_DISTANCE: i32 = 4;
@@ -163,7 +163,7 @@ fn rank_together(weights: &[f32; 4], vector: &Vector, words: &[&QueryWord]) -> R
     Ok(rank)
 }
 
-/// How much two words at a distance belong together.
+/// The closeness of two words at a distance, from 0 to 1.
 fn closeness(distance: u16) -> f32 {
     if distance > 100 {
         return 1e-30;

@@ -1,7 +1,7 @@
-//! What the parser of documents finds, for those who look into it: the columns of `ts_debug`, `ts_parse` and
+//! Functions that show how the parser takes documents apart: the columns of `ts_debug`, `ts_parse` and
 //! `ts_token_type`, each as a list.
 
-use super::dictionaries::Configuration;
+use super::dictionaries::{Configuration, plain_name};
 use super::token_kinds::TokenKind;
 use super::tokens::{Token, Tokens};
 use crate::functions::base::plain::{Compute, Plain};
@@ -110,7 +110,7 @@ fn parsed_text(row: &[String], count: usize) -> Result<&str> {
     let (Some(parser), Some(text)) = (row.first(), row.last().filter(|_| row.len() == count)) else {
         return exec_err!("ts_parse takes a parser and a text, ts_token_type a parser");
     };
-    match parser.trim_start_matches("pg_catalog.") {
+    match plain_name(parser).as_str() {
         "default" => Ok(text),
         _ => {
             let error = Error::invalid(format!("text search parser \"{parser:.60}\" does not exist"));

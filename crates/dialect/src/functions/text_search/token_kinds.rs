@@ -1,6 +1,6 @@
 //! The kinds of tokens, which are those of PostgreSQL.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenKind {
     AsciiWord,
@@ -97,12 +97,17 @@ impl TokenKind {
         self.shown().2
     }
 
-    /// Whether tokens of this kind are searched for.
+    /// Returns whether tokens of this kind are followed by their parts, which are tokens, too.
+    pub(super) fn has_parts(self) -> bool {
+        matches!(self, Self::Url | Self::HyphenatedNumberWord | Self::HyphenatedAsciiWord | Self::HyphenatedWord)
+    }
+
+    /// Returns whether tokens of this kind are searched for.
     pub(super) fn is_searched(self) -> bool {
         !matches!(self, Self::Blank | Self::Tag | Self::Protocol | Self::Entity)
     }
 
-    /// Whether tokens of this kind are words of a language.
+    /// Returns whether tokens of this kind are words of a language.
     pub(super) fn is_of_language(self) -> bool {
         matches!(self, Self::AsciiWord | Self::Word | Self::WordPart | Self::AsciiPart)
             || matches!(self, Self::HyphenatedAsciiWord | Self::HyphenatedWord)

@@ -14,7 +14,7 @@ pub(super) struct Token<'a> {
     pub(super) text: &'a str,
 }
 
-/// What comes next in a document.
+/// The tokens that may come next in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Anything,
@@ -40,9 +40,9 @@ pub(super) struct Tokens<'a> {
     text: &'a str,
     at: usize,
     expected: Expected,
-    /// Whether a script or a style sheet goes on.
+    /// True within a script or a style sheet.
     is_script: bool,
-    /// Whether no comment ends after this position.
+    /// True if no comment ends after this position.
     has_no_comment_end: bool,
     hosts: HostRun,
     /// The hosts after `@`.
@@ -191,7 +191,7 @@ impl<'a> Tokens<'a> {
         at + self.text.as_bytes()[at..].iter().take_while(|byte| is_of_url(**byte)).count()
     }
 
-    /// What begins with a letter of ASCII.
+    /// A token that begins with a letter of ASCII.
     fn letter_token(&mut self) -> Token<'a> {
         let (bytes, start) = (self.text.as_bytes(), self.at);
         let end = start + bytes[start..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -209,7 +209,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// What begins with a digit.
+    /// A token that begins with a digit.
     fn digit_token(&mut self) -> Token<'a> {
         let end = self.digits_end(self.at);
         if let Some(end) = self.exponent_end(end) {
@@ -288,7 +288,7 @@ impl<'a> Tokens<'a> {
         Some(self.token(kind, end))
     }
 
-    /// What separates words.
+    /// The characters that separate words.
     fn blank(&mut self) -> Token<'a> {
         let mut letters = self.text[self.at..].char_indices();
         letters.next();
@@ -377,7 +377,7 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-/// Whether a byte may be part of the path of a URL.
+/// Returns whether a byte may be part of the path of a URL.
 fn is_of_url(byte: u8) -> bool {
     byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte)
 }
@@ -425,15 +425,9 @@ mod tests {
         for text in
             ["", " é<a \u{301}x.-_@/&#x;1.1a-1.1a-", "a@b@c.com:1:/~/..", "<!--<!--<a \"<?x", "\u{200b}1\u{200b}-é"]
         {
-            let kept = Tokens::of(text).filter(|token| !is_repeated(token.kind)).map(|token| token.text);
+            let kept = Tokens::of(text).filter(|token| !token.kind.has_parts()).map(|token| token.text);
             assert_eq!(kept.collect::<String>(), text);
         }
-    }
-
-    /// Whether the parts of a token follow it.
-    fn is_repeated(kind: TokenKind) -> bool {
-        use TokenKind as T;
-        matches!(kind, T::Url | T::HyphenatedAsciiWord | T::HyphenatedWord | T::HyphenatedNumberWord)
     }
 
     #[test]

@@ -29,13 +29,7 @@ impl Weight {
 
     /// The weight with a letter, in either case.
     pub(super) fn of_letter(letter: char) -> Option<Self> {
-        match letter.to_ascii_uppercase() {
-            'A' => Some(Self::A),
-            'B' => Some(Self::B),
-            'C' => Some(Self::C),
-            'D' => Some(Self::D),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|weight| weight.letter() == letter.to_ascii_uppercase())
     }
 
     pub(super) fn letter(self) -> char {
@@ -63,7 +57,7 @@ impl Weight {
     }
 }
 
-/// Where a word is in a document, from 1.
+/// The position of a word in a document, counted from 1, with its weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Position {
     pub(super) at: u16,

@@ -4,7 +4,7 @@
 use super::characters::is_blank;
 use atsdb_core::{Error, Result};
 
-/// What a text is the form of.
+/// The kind of value that a text is the form of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextForm {
     Vector,
@@ -14,18 +14,19 @@ pub(super) enum TextForm {
 }
 
 impl TextForm {
-    /// Whether a character ends a plain word.
+    /// Returns whether a character ends a plain word.
     fn ends_word(self, letter: char) -> bool {
         is_blank(letter)
+            || letter == ':'
             || match self {
                 Self::Vector => false,
-                Self::Query => is_operator(letter) || letter == ':',
-                Self::Web => is_operator(letter) || letter == ':' || letter == '"',
+                Self::Query => is_operator(letter),
+                Self::Web => is_operator(letter) || letter == '"',
             }
     }
 }
 
-/// Whether a character belongs to an operator of queries.
+/// Returns whether a character belongs to an operator of queries.
 pub(super) fn is_operator(letter: char) -> bool {
     matches!(letter, '!' | '&' | '|' | '(' | ')' | '<')
 }
@@ -43,7 +44,7 @@ impl<'a> WordReader<'a> {
         Self { text, at: 0, form }
     }
 
-    /// What has not been read.
+    /// The part of the text that has not been read.
     pub(super) fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -80,8 +81,7 @@ impl<'a> WordReader<'a> {
         let mut word = String::new();
         // The first character of a word may be a colon.
         while let Some(letter) = self.peek() {
-            let is_mark = letter == ':' && self.form == TextForm::Vector;
-            if !word.is_empty() && (is_mark || self.form.ends_word(letter)) {
+            if !word.is_empty() && self.form.ends_word(letter) {
                 break;
             }
             self.next();
@@ -108,9 +108,9 @@ impl<'a> WordReader<'a> {
     }
 
     fn escaped(&mut self) -> Result<char> {
-        let text = self.text;
         self.next().ok_or_else(|| {
-            Error::invalid(format!("there is no escaped character: \"{text:.200}\"")).with_hint("write \\\\ for one \\")
+            Error::invalid(format!("there is no escaped character: {}", self.shown()))
+                .with_hint("write \\\\ for one \\")
         })
     }
 
@@ -121,7 +121,7 @@ impl<'a> WordReader<'a> {
             }
             _ => ("tsquery", "write words and operators, as in 'cat & !dog', or use plainto_tsquery for plain text"),
         };
-        Error::invalid(format!("syntax error in {of}: \"{:.200}\"", self.text)).with_hint(hint)
+        Error::invalid(format!("syntax error in {of}: {}", self.shown())).with_hint(hint)
     }
 
     /// The text in messages.
