@@ -29,6 +29,9 @@ pub(crate) fn sharps_to_words(tokens: &mut [TokenWithSpan]) {
 
 /// Writes the operators `@>`, `@?` and `@@` after a name, where the tokenizer mistakes `@` for a letter.
 pub(crate) fn join_at_operators(tokens: &mut Vec<TokenWithSpan>) {
+    if !tokens.iter().any(has_at) {
+        return;
+    }
     let mut joined = Vec::with_capacity(tokens.len());
     let mut rest = std::mem::take(tokens).into_iter().peekable();
     while let Some(token) = rest.next() {
@@ -63,6 +66,14 @@ pub(crate) fn join_at_operators(tokens: &mut Vec<TokenWithSpan>) {
         }
     }
     *tokens = joined;
+}
+
+/// Returns whether a token is a name with `@` in it. Few statements have one.
+fn has_at(token: &TokenWithSpan) -> bool {
+    match &token.token {
+        Token::Word(word) => word.quote_style.is_none() && word.value.contains('@'),
+        _ => false,
+    }
 }
 
 /// A part of a name that is an operand of its own.
