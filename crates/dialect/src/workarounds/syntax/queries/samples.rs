@@ -6,7 +6,7 @@
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::relations::name_of_relation;
 use crate::text::tree_walk::visit_mut;
-use crate::workarounds::syntax::parsed_query;
+use crate::workarounds::syntax::{is_null, parsed_query};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     Expr, SetExpr, Statement, TableAlias, TableFactor, TableSample, TableSampleKind, TableSampleMethod,
@@ -92,8 +92,4 @@ fn number_of(expr: &Expr) -> Option<f64> {
         },
         _ => None,
     }
-}
-
-fn is_null(expr: &Expr) -> bool {
-    matches!(expr, Expr::Value(value) if value.value == Value::Null)
 }
