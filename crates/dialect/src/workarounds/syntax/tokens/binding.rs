@@ -7,13 +7,11 @@
 //! [#22252](https://github.com/apache/datafusion/issues/22252) (`^`) is fixed for the parser's PostgreSQL dialect
 //! alone; for the others no upstream issue is known.
 
-use crate::text::tree_walk::visit_expressions_mut;
 use crate::workarounds::syntax::{expression, set_arguments};
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
-use std::ops::ControlFlow;
 
 /// Turns `a # b` into the operator `XOR`, which the parser knows. No statement may contain the word itself.
 pub(crate) fn sharps_to_words(tokens: &mut [TokenWithSpan]) {
@@ -89,13 +87,10 @@ fn operand_token(text: &str) -> Token {
 }
 
 /// Turns the operator `XOR` into PostgreSQL's exclusive or.
-pub(crate) fn words_to_sharps(statement: &mut Statement) {
-    let _ = visit_expressions_mut(statement, |expr| {
-        if let Expr::BinaryOp { op: op @ BinaryOperator::Xor, .. } = expr {
-            *op = BinaryOperator::PGBitwiseXor;
-        }
-        ControlFlow::<()>::Continue(())
-    });
+pub(crate) fn word_to_sharp(expr: &mut Expr) {
+    if let Expr::BinaryOp { op: op @ BinaryOperator::Xor, .. } = expr {
+        *op = BinaryOperator::PGBitwiseXor;
+    }
 }
 
 /// Writes `a OPERATOR(pg_catalog.+) b` as `((a) + (b))`. Whatever the operator, it binds looser than arithmetic.
