@@ -66,6 +66,7 @@ pub use untyped::array_constants::write_array_constants;
 
 use crate::text::errors::from_parser;
 use crate::text::source_position::SourcePosition;
+use crate::text::tree_walk::visit_expressions_mut;
 use atsdb_core::Table;
 use atsdb_engine::ReadSnapshot;
 use datafusion::execution::context::SessionContext;
@@ -74,6 +75,7 @@ use datafusion::optimizer::{AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::sql::sqlparser::ast::Statement;
 use datafusion::sql::sqlparser::tokenizer::TokenWithSpan;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Rewrites the tokens of a statement before they are parsed.
@@ -113,8 +115,11 @@ pub fn rewrite_statement(
     position: SourcePosition,
 ) -> atsdb_core::Result<()> {
     syntax::repetition::refuse_repetition(statement)?;
-    syntax::tokens::distinct_from::operators_to_expressions(statement);
-    syntax::tokens::binding::words_to_sharps(statement);
+    let _ = visit_expressions_mut(statement, |expr| {
+        syntax::tokens::distinct_from::operator_to_expression(expr);
+        syntax::tokens::binding::word_to_sharp(expr);
+        ControlFlow::<()>::Continue(())
+    });
     syntax::clauses::settle_clauses(statement, tables)?;
     syntax::forms::constant_in::count_instead(statement).map_err(|error| from_parser(error, position))
 }

@@ -27,7 +27,7 @@ use super::names::outer_names::name_outer_tables;
 use super::names::output_names::{keep_texts, name_inner_columns, name_other_sides, texts_of_items};
 use super::names::stars::name_repeated_columns;
 use super::names::subquery_names::name_subqueries;
-use super::queries::aliased_joins::select_aliased_joins;
+use super::queries::aliased_joins::select_aliased_join;
 use super::queries::first_joins::open_first_joins;
 use super::queries::group_casts::tell_groups_apart;
 use super::queries::group_keys::complete_groups;
@@ -38,7 +38,7 @@ use super::queries::natural::name_natural_columns;
 use super::queries::order_all::order_by_positions;
 use super::queries::order_names::settle_order_names;
 use super::queries::outer_aggregates::compute_outer_aggregates;
-use super::queries::samples::select_samples;
+use super::queries::samples::select_sample;
 use super::queries::set_all::count_rows;
 use super::queries::using::merge_columns;
 use super::rows::array_queries::collect_rows;
@@ -72,9 +72,9 @@ use std::ops::ControlFlow;
 /// Rewrites a parsed statement over these tables.
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
     rename_hiding_names(statement);
-    select_samples(statement)?;
-    select_aliased_joins(statement)?;
-    open_first_joins(statement);
+    if let ControlFlow::Break(error) = visit_mut(statement, &mut PlainTables) {
+        return Err(error);
+    }
     name_outer_stars(statement, tables);
     write_rows_from(statement)?;
     order_by_positions(statement, tables);
@@ -101,6 +101,25 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
         ControlFlow::Continue(()) => {
             keep_texts(statement, texts);
             Ok(())
+        }
+    }
+}
+
+/// Rewrites samples and joins in parentheses, before what follows looks for the names of tables.
+struct PlainTables;
+
+impl VisitorMut for PlainTables {
+    type Break = Error;
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        open_first_joins(select);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
+        match select_sample(factor).and_then(|()| select_aliased_join(factor)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
         }
     }
 }

@@ -29,7 +29,7 @@ mod windows;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CopySource, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SelectItem,
-    SetExpr, Statement,
+    SetExpr, Statement, Value, ValueWithSpan,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -66,6 +66,11 @@ fn expression_of(item: &SelectItem) -> Option<&Expr> {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
         _ => None,
     }
+}
+
+/// Returns whether an expression is NULL itself.
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Null, .. }))
 }
 
 /// Two operands and the operator between them.

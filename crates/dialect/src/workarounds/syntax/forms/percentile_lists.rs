@@ -4,7 +4,7 @@
 //!
 //! No upstream issue known.
 
-use crate::workarounds::syntax::{expression, set_arguments};
+use crate::workarounds::syntax::{expression, is_null, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
@@ -86,8 +86,4 @@ fn as_double(expr: Expr) -> Result<Expr> {
         **value = expr;
     }
     Ok(number)
-}
-
-fn is_null(expr: &Expr) -> bool {
-    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Null, .. }))
 }

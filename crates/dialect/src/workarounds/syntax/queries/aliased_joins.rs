@@ -4,36 +4,18 @@
 //! No upstream issue known.
 
 use crate::text::relations::{constraint_of, is_merging};
-use crate::text::tree_walk::visit_mut;
 use crate::workarounds::syntax::parsed_query;
-use atsdb_core::{Error, Result};
-use datafusion::sql::sqlparser::ast::{SetExpr, Statement, TableAlias, TableFactor, TableWithJoins, VisitorMut};
-use std::ops::ControlFlow;
+use atsdb_core::Result;
+use datafusion::sql::sqlparser::ast::{SetExpr, TableAlias, TableFactor, TableWithJoins};
 
-/// Makes subqueries of the joins in a statement that have a name and merge columns.
-pub(crate) fn select_aliased_joins(statement: &mut Statement) -> Result<()> {
-    match visit_mut(statement, &mut AliasedJoins) {
-        ControlFlow::Break(error) => Err(error),
-        ControlFlow::Continue(()) => Ok(()),
+/// Makes a subquery of a join that has a name and merges columns.
+pub(crate) fn select_aliased_join(factor: &mut TableFactor) -> Result<()> {
+    if let TableFactor::NestedJoin { table_with_joins, alias: alias @ Some(_) } = factor
+        && merges(table_with_joins)
+    {
+        *factor = selected(table_with_joins, alias.take())?;
     }
-}
-
-struct AliasedJoins;
-
-impl VisitorMut for AliasedJoins {
-    type Break = Error;
-
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
-        if let TableFactor::NestedJoin { table_with_joins, alias: alias @ Some(_) } = factor
-            && merges(table_with_joins)
-        {
-            match selected(table_with_joins, alias.take()) {
-                Ok(derived) => *factor = derived,
-                Err(error) => return ControlFlow::Break(error),
-            }
-        }
-        ControlFlow::Continue(())
-    }
+    Ok(())
 }
 
 /// Whether a join merges columns, and mentions no columns of other relations.

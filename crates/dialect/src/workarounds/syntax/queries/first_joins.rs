@@ -3,24 +3,11 @@
 //!
 //! Part of [`using`](super::using).
 
-use crate::text::tree_walk::visit_mut;
-use datafusion::sql::sqlparser::ast::{Select, Statement, TableFactor, TableWithJoins, VisitorMut};
-use std::ops::ControlFlow;
+use datafusion::sql::sqlparser::ast::{Select, TableFactor, TableWithJoins};
 
-/// Removes the parentheses around the first joins of each FROM.
-pub(crate) fn open_first_joins(statement: &mut Statement) {
-    let _ = visit_mut(statement, &mut FirstJoins);
-}
-
-struct FirstJoins;
-
-impl VisitorMut for FirstJoins {
-    type Break = ();
-
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        select.from.iter_mut().for_each(open);
-        ControlFlow::Continue(())
-    }
+/// Removes the parentheses around the first joins of each item of FROM.
+pub(crate) fn open_first_joins(select: &mut Select) {
+    select.from.iter_mut().for_each(open);
 }
 
 fn open(from: &mut TableWithJoins) {

@@ -54,6 +54,11 @@ impl VisitorMut for GroupCasts {
 
 impl GroupCasts {
     fn settle(&self, select: &mut Select, order_by: Option<&mut OrderBy>) {
+        let Select { projection, group_by, having, qualify, .. } = &*select;
+        let parts_have_cast = has_cast(projection) || has_cast(group_by) || has_cast(having) || has_cast(qualify);
+        if !parts_have_cast && !order_by.as_deref().is_some_and(has_cast) {
+            return;
+        }
         let mut casts = ambiguous_casts(&groups_of(select), select);
         casts.extend(ambiguous_casts(&calls_of(select, order_by.as_deref()).iter().collect::<Vec<_>>(), select));
         if casts.is_empty() {
@@ -100,7 +105,7 @@ impl GroupCasts {
 type AmbiguousCasts = HashMap<String, usize>;
 
 fn ambiguous_casts(exprs: &[&Expr], select: &Select) -> AmbiguousCasts {
-    if exprs.len() < 2 || !exprs.iter().any(|expr| has_cast(expr)) {
+    if exprs.len() < 2 || !exprs.iter().any(|expr| has_cast(*expr)) {
         return AmbiguousCasts::new();
     }
     // By the name that DataFusion gives them, each form and whether it has a cast.
@@ -109,7 +114,7 @@ fn ambiguous_casts(exprs: &[&Expr], select: &Select) -> AmbiguousCasts {
     for expr in exprs {
         let form = form(expr, select);
         if forms.insert(form.clone()) {
-            by_name.entry(plain_name(&plain(expr, select))).or_default().push((form, has_cast(expr)));
+            by_name.entry(plain_name(&plain(expr, select))).or_default().push((form, has_cast(*expr)));
         }
     }
     let ambiguous = by_name.into_values().filter(|forms| forms.len() > 1);
@@ -118,8 +123,9 @@ fn ambiguous_casts(exprs: &[&Expr], select: &Select) -> AmbiguousCasts {
         .collect()
 }
 
-fn has_cast(expr: &Expr) -> bool {
-    let found = visit_expressions(expr, |inner| match inner {
+/// Returns whether a part of a SELECT has a cast.
+fn has_cast(part: &impl Visit) -> bool {
+    let found = visit_expressions(part, |inner| match inner {
         cast if is_cast(cast) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
@@ -204,7 +210,7 @@ fn form(expr: &Expr, select: &Select) -> String {
 /// Wraps the casts of these expressions wherever they are in a part of a SELECT.
 fn wrap(part: &mut impl VisitMut, casts: &AmbiguousCasts, select: &Select) {
     let _ = visit_expressions_mut(part, |expr| {
-        if has_cast(expr)
+        if has_cast(&*expr)
             && let Some(depth) = casts.get(&form(expr, select))
         {
             wrap_casts(expr, *depth);

@@ -5,38 +5,15 @@
 
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::relations::name_of_relation;
-use crate::text::tree_walk::visit_mut;
-use crate::workarounds::syntax::parsed_query;
-use atsdb_core::{Error, Result};
+use crate::workarounds::syntax::{is_null, parsed_query};
+use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    Expr, SetExpr, Statement, TableAlias, TableFactor, TableSample, TableSampleKind, TableSampleMethod,
-    TableSampleModifier, TableSampleQuantity, UnaryOperator, Value, VisitorMut,
+    Expr, SetExpr, TableAlias, TableFactor, TableSample, TableSampleKind, TableSampleMethod, TableSampleModifier,
+    TableSampleQuantity, UnaryOperator, Value,
 };
-use std::ops::ControlFlow;
 
-/// Makes subqueries of the tables of a statement of which a sample is read.
-pub(crate) fn select_samples(statement: &mut Statement) -> Result<()> {
-    match visit_mut(statement, &mut Samples) {
-        ControlFlow::Break(error) => Err(error),
-        ControlFlow::Continue(()) => Ok(()),
-    }
-}
-
-struct Samples;
-
-impl VisitorMut for Samples {
-    type Break = Error;
-
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {
-        match selected(factor) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        }
-    }
-}
-
-/// Makes a subquery of a table with a sample.
-fn selected(factor: &mut TableFactor) -> Result<()> {
+/// Makes a subquery of a table of which a sample is read.
+pub(crate) fn select_sample(factor: &mut TableFactor) -> Result<()> {
     let name = name_of_relation(factor).cloned();
     let TableFactor::Table { sample, alias, args: None, .. } = factor else { return Ok(()) };
     let Some(TableSampleKind::BeforeTableAlias(clause) | TableSampleKind::AfterTableAlias(clause)) = sample.take()
@@ -92,8 +69,4 @@ fn number_of(expr: &Expr) -> Option<f64> {
         },
         _ => None,
     }
-}
-
-fn is_null(expr: &Expr) -> bool {
-    matches!(expr, Expr::Value(value) if value.value == Value::Null)
 }

@@ -22,7 +22,7 @@ use crate::text::tree_walk::{visit_expressions, visit_expressions_mut, visit_mut
 use crate::workarounds::syntax::literals::instants::marked;
 use crate::workarounds::syntax::literals::integers::{are_narrow, make_int, widen};
 use crate::workarounds::syntax::literals::times::is_instant;
-use crate::workarounds::syntax::{expression, set_first_argument};
+use crate::workarounds::syntax::{expression, is_null, set_first_argument};
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident,
@@ -348,10 +348,6 @@ fn is_text_of_time(expr: &Expr) -> bool {
     }
 }
 
-fn is_null(expr: &Expr) -> bool {
-    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Null, .. }))
-}
-
 fn is_parameter(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. }))
 }
@@ -424,7 +420,7 @@ fn numbered_elements(factor: &TableFactor) -> Result<Option<TableFactor>> {
             if let SelectItem::UnnamedExpr(expr) = item {
                 let mut expr = expr.clone();
                 let _ = visit_expressions_mut(&mut expr, |inner| {
-                    if matches!(inner, Expr::Value(ValueWithSpan { value: Value::Null, .. })) {
+                    if is_null(inner) {
                         *inner = array.clone();
                     }
                     ControlFlow::<()>::Continue(())

@@ -7,13 +7,11 @@
 //! [#22252](https://github.com/apache/datafusion/issues/22252) (`^`) is fixed for the parser's PostgreSQL dialect
 //! alone; for the others no upstream issue is known.
 
-use crate::text::tree_walk::visit_expressions_mut;
 use crate::workarounds::syntax::{expression, set_arguments};
 use atsdb_core::Result;
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
-use std::ops::ControlFlow;
 
 /// Turns `a # b` into the operator `XOR`, which the parser knows. No statement may contain the word itself.
 pub(crate) fn sharps_to_words(tokens: &mut [TokenWithSpan]) {
@@ -29,6 +27,9 @@ pub(crate) fn sharps_to_words(tokens: &mut [TokenWithSpan]) {
 
 /// Writes the operators `@>`, `@?` and `@@` after a name, where the tokenizer mistakes `@` for a letter.
 pub(crate) fn join_at_operators(tokens: &mut Vec<TokenWithSpan>) {
+    if !tokens.iter().any(has_at) {
+        return;
+    }
     let mut joined = Vec::with_capacity(tokens.len());
     let mut rest = std::mem::take(tokens).into_iter().peekable();
     while let Some(token) = rest.next() {
@@ -65,6 +66,14 @@ pub(crate) fn join_at_operators(tokens: &mut Vec<TokenWithSpan>) {
     *tokens = joined;
 }
 
+/// Returns whether a token is a name with `@` in it. Few statements have one.
+fn has_at(token: &TokenWithSpan) -> bool {
+    match &token.token {
+        Token::Word(word) => word.quote_style.is_none() && word.value.contains('@'),
+        _ => false,
+    }
+}
+
 /// A part of a name that is an operand of its own.
 fn operand_token(text: &str) -> Token {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -78,13 +87,10 @@ fn operand_token(text: &str) -> Token {
 }
 
 /// Turns the operator `XOR` into PostgreSQL's exclusive or.
-pub(crate) fn words_to_sharps(statement: &mut Statement) {
-    let _ = visit_expressions_mut(statement, |expr| {
-        if let Expr::BinaryOp { op: op @ BinaryOperator::Xor, .. } = expr {
-            *op = BinaryOperator::PGBitwiseXor;
-        }
-        ControlFlow::<()>::Continue(())
-    });
+pub(crate) fn word_to_sharp(expr: &mut Expr) {
+    if let Expr::BinaryOp { op: op @ BinaryOperator::Xor, .. } = expr {
+        *op = BinaryOperator::PGBitwiseXor;
+    }
 }
 
 /// Writes `a OPERATOR(pg_catalog.+) b` as `((a) + (b))`. Whatever the operator, it binds looser than arithmetic.

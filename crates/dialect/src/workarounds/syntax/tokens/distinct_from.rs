@@ -6,11 +6,9 @@
 //! [#2436](https://github.com/apache/datafusion-sqlparser-rs/pull/2436), which is not in DataFusion 55.2's sqlparser
 //! 0.62.
 
-use crate::text::tree_walk::visit_expressions_mut;
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Value};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
-use std::ops::ControlFlow;
 
 const DISTINCT: &str = "IS DISTINCT FROM";
 const NOT_DISTINCT: &str = "IS NOT DISTINCT FROM";
@@ -25,19 +23,16 @@ pub(crate) fn words_to_operators(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// Turns the operators into the expressions that the words mean.
-pub(crate) fn operators_to_expressions(statement: &mut Statement) {
-    let _ = visit_expressions_mut(statement, |expr| {
-        let operator = match expr {
-            Expr::BinaryOp { op: BinaryOperator::Custom(name), .. } if name == DISTINCT => Expr::IsDistinctFrom,
-            Expr::BinaryOp { op: BinaryOperator::Custom(name), .. } if name == NOT_DISTINCT => Expr::IsNotDistinctFrom,
-            _ => return ControlFlow::<()>::Continue(()),
-        };
-        if let Expr::BinaryOp { left, right, .. } = std::mem::replace(expr, Expr::value(Value::Null)) {
-            *expr = operator(left, right);
-        }
-        ControlFlow::Continue(())
-    });
+/// Turns an operator into the expression that the words mean.
+pub(crate) fn operator_to_expression(expr: &mut Expr) {
+    let operator = match expr {
+        Expr::BinaryOp { op: BinaryOperator::Custom(name), .. } if name == DISTINCT => Expr::IsDistinctFrom,
+        Expr::BinaryOp { op: BinaryOperator::Custom(name), .. } if name == NOT_DISTINCT => Expr::IsNotDistinctFrom,
+        _ => return,
+    };
+    if let Expr::BinaryOp { left, right, .. } = std::mem::replace(expr, Expr::value(Value::Null)) {
+        *expr = operator(left, right);
+    }
 }
 
 /// The operator whose words begin at a position, and the position of its last word.
@@ -64,7 +59,7 @@ mod tests {
     use super::*;
     use crate::parse::statement::parse_declaring;
     use crate::text::source_position::SourcePosition;
-    use datafusion::sql::sqlparser::ast::SetExpr;
+    use datafusion::sql::sqlparser::ast::{SetExpr, Statement};
 
     #[test]
     fn what_follows_and_and_or_is_not_part_of_the_right_side() {

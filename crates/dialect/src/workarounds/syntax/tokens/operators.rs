@@ -10,6 +10,9 @@ pub(crate) const JOINED: [&str; 6] = ["<<=", ">>=", "<->", "&<", "&>", "-|-"];
 
 /// Joins the pieces of an operator where nothing is between them.
 pub(crate) fn join_operators(tokens: &mut Vec<TokenWithSpan>) {
+    if !tokens.iter().any(is_of_joined) {
+        return;
+    }
     let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     for token in std::mem::take(tokens) {
         let (operator, pieces_before) = match (joined.as_slice(), &token.token) {
@@ -30,6 +33,11 @@ pub(crate) fn join_operators(tokens: &mut Vec<TokenWithSpan>) {
         }
     }
     *tokens = joined;
+}
+
+/// Returns whether a token is a piece of such an operator. Each of them has one of these pieces; few statements do.
+fn is_of_joined(token: &TokenWithSpan) -> bool {
+    matches!(token.token, Token::ShiftLeft | Token::ShiftRight | Token::Arrow | Token::Ampersand | Token::Pipe)
 }
 
 #[cfg(test)]

@@ -330,9 +330,7 @@ fn select_all_from(span: Span) -> [TokenWithSpan; 6] {
 
 /// `INSERT INTO t AS x`.
 fn name_target(tokens: &mut [TokenWithSpan]) {
-    let Some(into) = tokens.iter().position(is_significant).and_then(|first| after(tokens, first)) else { return };
-    let name = after(tokens, into).filter(|_| is_word(&tokens[into], "INTO"));
-    let Some(name) = name.and_then(|first| end_of_name(tokens, first)) else { return };
+    let Some(name) = target_of_insert(tokens) else { return };
     let Some(as_word) = after(tokens, name).filter(|next| is_word(&tokens[*next], "AS")) else { return };
     let Some(alias) = after(tokens, as_word) else { return };
     let (Token::Word(table), Token::Word(alias_word)) = (tokens[name].token.clone(), tokens[alias].token.clone())
@@ -354,11 +352,16 @@ fn name_target(tokens: &mut [TokenWithSpan]) {
     }
 }
 
+/// The last word of the name of the table that an `INSERT` adds rows to.
+fn target_of_insert(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let into = tokens.iter().position(is_significant).and_then(|first| after(tokens, first))?;
+    let first = after(tokens, into).filter(|_| is_word(&tokens[into], "INTO"))?;
+    end_of_name(tokens, first)
+}
+
 /// `INSERT INTO t (VALUES (1))`, which inserts the values. The parser takes them for names of columns.
 fn open_values(tokens: &mut [TokenWithSpan]) {
-    let Some(into) = tokens.iter().position(is_significant).and_then(|first| after(tokens, first)) else { return };
-    let name = after(tokens, into).filter(|_| is_word(&tokens[into], "INTO"));
-    let Some(name) = name.and_then(|first| end_of_name(tokens, first)) else { return };
+    let Some(name) = target_of_insert(tokens) else { return };
     let mut open = after(tokens, name);
     while let Some(at) = open.filter(|at| tokens[*at].token == Token::LParen) {
         let values = after(tokens, at).filter(|next| is_word(&tokens[*next], "VALUES"));

@@ -7,7 +7,7 @@
 //! [#2167](https://github.com/apache/datafusion-sqlparser-rs/pull/2167) (two texts) of the parser are for other
 //! dialects; for the others no upstream issue is known.
 
-use super::words::{is_significant, is_word};
+use super::words::{TokenReplacement, before, is_word, replace};
 use crate::text::errors::sql_error;
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -59,29 +59,23 @@ const BEFORE_OPERANDS: [Keyword; 40] = [
 
 /// Writes `ISNULL` and `NOTNULL` after an operand as `IS NULL` and `IS NOT NULL`.
 pub(crate) fn write_null_tests(tokens: &mut Vec<TokenWithSpan>) {
-    let mut written = Vec::with_capacity(tokens.len());
-    let mut follows_operand = false;
-    for token in std::mem::take(tokens) {
-        let test: &[&str] = if follows_operand && is_word(&token, "ISNULL") {
+    let mut written: Vec<TokenReplacement> = Vec::new();
+    for at in 0..tokens.len() {
+        let test: &[&str] = if is_word(&tokens[at], "ISNULL") {
             &["IS", "NULL"]
-        } else if follows_operand && is_word(&token, "NOTNULL") {
+        } else if is_word(&tokens[at], "NOTNULL") {
             &["IS", "NOT", "NULL"]
         } else {
-            &[]
+            continue;
         };
-        for word in test {
-            written.push(TokenWithSpan::new(Token::make_keyword(word), token.span));
-            written.push(TokenWithSpan::new(Token::Whitespace(Whitespace::Space), token.span));
-        }
         // A test is an operand itself.
-        if test.is_empty() {
-            if is_significant(&token) {
-                follows_operand = ends_operand(&token.token);
-            }
-            written.push(token);
+        if before(tokens, at).is_some_and(|operand| ends_operand(&tokens[operand].token)) {
+            let span = tokens[at].span;
+            let words = test.iter().flat_map(|word| [Token::make_keyword(word), Token::Whitespace(Whitespace::Space)]);
+            written.push((at..at + 1, words.map(|token| TokenWithSpan::new(token, span)).collect()));
         }
     }
-    *tokens = written;
+    replace(tokens, written);
 }
 
 fn ends_operand(token: &Token) -> bool {
@@ -112,9 +106,9 @@ pub(crate) fn join_texts(tokens: &mut [TokenWithSpan]) -> Result<()> {
             Token::Whitespace(Whitespace::Newline | Whitespace::SingleLineComment { .. }) => has_newline = true,
             Token::Whitespace(_) => {}
             Token::SingleQuotedString(text) => {
-                let text = text.clone();
                 match first {
                     Some(first) if has_newline => {
+                        let text = text.clone();
                         if let Token::SingleQuotedString(joined) = &mut tokens[first].token {
                             joined.push_str(&text);
                         }

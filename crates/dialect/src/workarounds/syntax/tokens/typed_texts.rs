@@ -3,6 +3,7 @@
 //!
 //! No upstream issue known.
 
+use super::words::{TokenReplacement, before, replace};
 use crate::functions::base::text_types::{AddressType, RangeType, SearchType};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -11,20 +12,22 @@ const OTHER_TYPES: [&str; 3] = ["bpchar", "name", "oid"];
 
 /// Writes `inet 'x'` as `'x'::inet`.
 pub(crate) fn write_casts(tokens: &mut Vec<TokenWithSpan>) {
-    let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
-    let mut rest = std::mem::take(tokens).into_iter();
-    while let Some(token) = rest.next() {
-        let is_part = written.last().is_some_and(|last| matches!(last.token, Token::DoubleColon | Token::Period));
-        let text = if is_type(&token.token) && !is_part { position_of_text(rest.as_slice()) } else { None };
-        match text.and_then(|position| rest.nth(position)) {
-            Some(literal) => {
-                let cast = TokenWithSpan::new(Token::DoubleColon, token.span);
-                written.extend([literal, cast, token]);
-            }
-            None => written.push(token),
+    let mut written: Vec<TokenReplacement> = Vec::new();
+    for at in 0..tokens.len() {
+        if matches!(tokens[at].token, Token::SingleQuotedString(_))
+            && let Some(name) = before(tokens, at).filter(|name| is_type(&tokens[*name].token))
+            && !is_part(tokens, name)
+        {
+            let cast = TokenWithSpan::new(Token::DoubleColon, tokens[name].span);
+            written.push((name..at + 1, vec![tokens[at].clone(), cast, tokens[name].clone()]));
         }
     }
-    *tokens = written;
+    replace(tokens, written);
+}
+
+/// Whether a word is part of a cast or of a longer name.
+fn is_part(tokens: &[TokenWithSpan], word: usize) -> bool {
+    word.checked_sub(1).is_some_and(|last| matches!(tokens[last].token, Token::DoubleColon | Token::Period))
 }
 
 /// Whether a token is the name of a type whose literals become casts.
@@ -38,12 +41,6 @@ fn is_type(token: &Token) -> bool {
         }
         _ => false,
     }
-}
-
-/// The position of the text that some tokens begin with, after blanks.
-fn position_of_text(tokens: &[TokenWithSpan]) -> Option<usize> {
-    let position = tokens.iter().position(|token| !matches!(token.token, Token::Whitespace(_)))?;
-    matches!(tokens.get(position)?.token, Token::SingleQuotedString(_)).then_some(position)
 }
 
 #[cfg(test)]
