@@ -41,19 +41,16 @@ pub(super) fn first_record_note(text: &[u8]) -> String {
     format!("the first record is read as data: {first}; --header makes it the columns' names")
 }
 
-/// The note about a file of one column whose lines have several words. `is_first_name` says whether its first line was
-/// taken for the column's name, `is_text` whether the others are text.
+/// The note about a file of one column whose lines, or whose name, have several words. `is_first_name` says whether its
+/// first line was taken for the column's name, `is_text` whether the others are text.
 pub(super) fn single_column_note(text: &[u8], is_first_name: bool, is_text: bool) -> Option<String> {
     let first =
         if is_first_name { ", and the first line is its name (--no-header reads that line as a row)" } else { "" };
-    if has_words(text) {
-        return Some(format!(
-            "there is one column, as no separator was found{first}; --delimiter space separates at blanks"
-        ));
-    }
     let name = text.trim_ascii().split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
     let is_sentence = is_first_name && is_text && name.contains(&b' ');
-    is_sentence.then(|| format!("there is one column, as no separator was found{first}"))
+    let blanks = if has_words(text) { "; --delimiter space separates at blanks" } else { "" };
+    let is_worth_a_note = is_sentence || !blanks.is_empty();
+    is_worth_a_note.then(|| format!("there is one column, as no separator was found{first}{blanks}"))
 }
 
 /// Whether the first lines have equal numbers of words, several in each.

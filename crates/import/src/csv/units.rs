@@ -18,9 +18,10 @@ use crate::records::error::shown;
 /// The maximum number of such records.
 const UNIT_RECORDS_MAX: usize = 3;
 
-/// Where each record of units ends that is below a header; `data` begins below it. Only the last of them must be one
-/// for sure: between it and the header is no row. So is a record of several fields that begins with `#` as the header
-/// does: a single one may be a value, such as a colour. A record that repeats the header is none.
+/// Returns where each record of units below a header ends; `data` begins below the header. Only the last of them must
+/// have units for sure, because no row is between it and the header. A record of several fields that begins with `#` as
+/// the header does has units for sure; a single field may be a value, such as a colour. A record that repeats the
+/// header has none.
 pub(crate) fn unit_ends(
     separator: Separator,
     data: &[u8],

@@ -104,8 +104,7 @@ pub(crate) fn choose(
         several => return one_in_utc(several),
     }
     if let Some(position) = mentioned(columns, row_count) {
-        let name = &columns[position].name;
-        notes.push(format!("the numbers of {name} are read as the time; --time none makes a plain table of them"));
+        notes.push(numbers_note(&columns[position].name));
         return Ok(TimeChoice::Column(position));
     }
     if let Some(parts) = parts_by_name(columns, row_count) {
@@ -144,6 +143,11 @@ fn mentioned(columns: &[Merged], row_count: u64) -> Option<usize> {
     };
     let mut positions = (0..columns.len()).filter(is_time);
     positions.next().filter(|_| positions.next().is_none())
+}
+
+/// The note about numbers that are read as the time, though the caller did not name their column.
+pub(crate) fn numbers_note(name: &str) -> String {
+    format!("the numbers of {name} are read as the time; --time none makes a plain table of them")
 }
 
 /// The first column of files that do not name their columns, if its numbers are hardly anything but times: dates in

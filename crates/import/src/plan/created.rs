@@ -6,7 +6,9 @@ use crate::infer::column_type::{column_type, text_unit};
 use crate::infer::maps::{map_of, map_width};
 use crate::infer::number_notes::{range_start, zone_of};
 use crate::infer::slices::slice_width;
-use crate::infer::time_column::{Merged, TimeChoice, choose, clock_of, clocks_note, first_unnamed, unknown_epoch};
+use crate::infer::time_column::{
+    Merged, TimeChoice, choose, clock_of, clocks_note, first_unnamed, numbers_note, unknown_epoch,
+};
 use crate::observe::FileFacts;
 use crate::options::key::declare_key;
 use crate::options::selection::flag_value;
@@ -181,8 +183,7 @@ impl Planner<'_> {
             return choice;
         }
         let Some(position) = first_unnamed(&self.merged, self.row_count(), self.options) else { return choice };
-        let name = &self.merged[position].name;
-        self.notes.push(format!("the numbers of {name} are read as the time; --time none makes a plain table of them"));
+        self.notes.push(numbers_note(&self.merged[position].name));
         TimeChoice::Column(position)
     }
 
@@ -190,8 +191,8 @@ impl Planner<'_> {
     fn with_clock(&mut self, choice: TimeChoice) -> TimeChoice {
         let TimeChoice::Column(date) = choice else { return choice };
         let is_open = self.options.time.is_empty();
-        let clock = || clock_of(&self.merged, date, self.row_count(), self.options);
-        match clock().filter(|_| is_open) {
+        let clock = if is_open { clock_of(&self.merged, date, self.row_count(), self.options) } else { None };
+        match clock {
             Some(clock) => {
                 let (date_name, clock_name) = (&self.merged[date].name, &self.merged[clock].name);
                 self.notes.push(format!(
