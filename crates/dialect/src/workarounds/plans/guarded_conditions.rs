@@ -9,6 +9,7 @@
 //!
 //! Waits for [#8927](https://github.com/apache/datafusion/issues/8927).
 
+use crate::text::plan_subqueries::has_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
@@ -168,13 +169,6 @@ fn is_guard(expr: &Expr) -> bool {
     let Expr::Case(Case { expr: Some(decision), when_then_expr, .. }) = expr else { return false };
     matches!(**decision, Expr::Literal(ScalarValue::Boolean(Some(_)), _))
         && when_then_expr.iter().all(|(_, then)| then == decision)
-}
-
-fn has_subquery(expr: &Expr) -> bool {
-    let is_subquery = |part: &Expr| {
-        matches!(part, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
-    };
-    expr.dyn_exists(|part| Ok(is_subquery(part))).unwrap_or(true)
 }
 
 /// Whether an expression may fail for values that its condition can leave out: those of divisors, texts and the like.

@@ -36,11 +36,6 @@ impl Names {
     }
 }
 
-/// Whether an expression asks a subquery.
-pub(super) fn is_subquery(expr: &Expr) -> bool {
-    matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
-}
-
 /// The outer columns that a subquery mentions, and the plan that their values come from.
 pub(super) struct Domain<'a> {
     pub(super) columns: Vec<Column>,

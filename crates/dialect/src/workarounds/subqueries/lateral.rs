@@ -1,8 +1,9 @@
 //! `LATERAL` subqueries that DataFusion cannot rewrite: those with `ORDER BY` and `LIMIT`, with conditions other than
 //! equalities, or over the elements of an array, as in `FROM t, unnest(t.a)`.
 
-use super::domain::{Domain, Names, is_subquery};
+use super::domain::{Domain, Names};
 use super::outer_columns::{has_distant_columns, outer_columns, reaches_beyond, subquery_of};
+use crate::text::plan_subqueries::is_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{NullEquality, Result};
