@@ -85,6 +85,7 @@ pub fn drop_elsewhere<T: Send + 'static>(value: T) -> std::result::Result<(), T>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn a_value_is_dropped_by_another_thread() {
@@ -98,7 +99,6 @@ mod tests {
         assert!(drop_elsewhere(Dropped(sender)).is_ok());
         assert_ne!(receiver.recv().unwrap(), std::thread::current().id());
     }
-    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn results_come_in_the_order_of_the_items() {

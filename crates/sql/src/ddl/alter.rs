@@ -295,7 +295,7 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
     Ok(())
 }
 
-/// Whether a `USING` is the column itself or its cast to the new type, which happens without it.
+/// Returns whether a `USING` is the column itself or its cast to the new type, which happens without it.
 fn casts(using: &Expr, column: &Column, to: &DataType) -> bool {
     match using {
         Expr::Identifier(name) => same_name(&name.value, &column.name),

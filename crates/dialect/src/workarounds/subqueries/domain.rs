@@ -301,7 +301,7 @@ impl<'a> Domain<'a> {
         Ok(Some(Spread { plan: plan.build()?, values: input.values }))
     }
 
-    /// Whether the number of a row is within a limit, whose bounds may be computed from the outer row.
+    /// The condition that the number of a row is within a limit, whose bounds may be computed from the outer row.
     fn is_within(&self, limit: &Limit, row: Expr, values: &[Column], inputs: &[DFSchemaRef]) -> Result<Expr> {
         if let (SkipType::Literal(skip), FetchType::Literal(fetch)) = (limit.get_skip_type()?, limit.get_fetch_type()?)
         {

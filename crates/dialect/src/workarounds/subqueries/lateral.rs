@@ -114,7 +114,7 @@ pub(super) fn pulls_up(subquery: &LogicalPlan, mut pull_up: PullUpCorrelatedExpr
     Ok(!has_fixed && subquery.clone().rewrite(&mut pull_up).is_ok() && pull_up.can_pull_up)
 }
 
-/// Whether a bound of a limit is not a number, but an expression, which may mention outer columns.
+/// Returns whether a bound of a limit is not a number, but an expression, which may mention outer columns.
 fn has_computed_bounds(limit: &Limit) -> Result<bool> {
     Ok(!matches!((limit.get_skip_type()?, limit.get_fetch_type()?), (SkipType::Literal(_), FetchType::Literal(_))))
 }

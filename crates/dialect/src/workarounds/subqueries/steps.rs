@@ -99,7 +99,7 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
     Ok(Transformed::yes(LogicalPlanBuilder::from(rewritten).project(columns)?.build()?))
 }
 
-/// Whether the value of a subquery that mentions outer columns is compared with the rows of another subquery.
+/// Returns whether the value of a subquery that mentions outer columns is compared with the rows of another subquery.
 /// DataFusion loses the outer columns of the first when it makes a join of the second.
 fn compares_subqueries(expr: &Expr) -> Result<bool> {
     let mentions_outer_columns =
