@@ -303,8 +303,8 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// long as it is held. A snapshot does not block writers.
     fn snapshot(&self) -> Result<Box<dyn Snapshot>>;
 
-    /// Whether a snapshot and its lists are read without waiting for another process or machine, so that a thread that
-    /// must not wait may read them.
+    /// Returns whether a snapshot and its lists are read without waiting for another process or machine, so that a
+    /// thread that must not wait may read them.
     fn is_at_hand(&self) -> bool {
         false
     }

@@ -45,20 +45,22 @@ pub fn with_colons(text: &str) -> Option<String> {
 /// another text.
 pub fn with_two_digits(text: &str) -> Option<String> {
     let mut rest = text.trim();
-    let (mut parts, mut is_short) = (Vec::with_capacity(3), false);
+    let (mut parts, mut count, mut is_short) = ([0; 3], 0, false);
     loop {
         let (number, digits) = leading_number(rest.as_bytes(), 2)?;
-        is_short |= digits == 1 && !parts.is_empty();
-        parts.push(format!("{number:02}"));
+        is_short |= digits == 1 && count > 0;
+        parts[count] = number;
+        count += 1;
         rest = &rest[digits..];
         match rest.strip_prefix(':') {
-            Some(behind) if parts.len() < 3 => rest = behind,
+            Some(behind) if count < 3 => rest = behind,
             _ => break,
         }
     }
     // A digit more is no time, and a fraction of minutes means something else.
-    let is_whole = !rest.starts_with(|next: char| next.is_ascii_digit() || next == '.' && parts.len() < 3);
-    (is_short && is_whole).then(|| parts.join(":") + rest)
+    let is_whole = !rest.starts_with(|next: char| next.is_ascii_digit() || next == '.' && count < 3);
+    (is_short && is_whole)
+        .then(|| parts[..count].iter().map(|part| format!("{part:02}")).collect::<Vec<_>>().join(":") + rest)
 }
 
 /// Whether a text begins with four or six digits, and no further one.

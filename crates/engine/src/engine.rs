@@ -320,8 +320,8 @@ impl Engine {
         ReadSnapshot::take(self.shared())
     }
 
-    /// Whether a snapshot is taken without waiting: no other process or machine has to answer, and no commit that
-    /// changes tables in memory, which snapshots wait for, is running.
+    /// Returns whether a snapshot is taken without waiting: no other process or machine has to answer, and no commit
+    /// that changes tables in memory, which snapshots wait for, is running.
     pub fn is_at_hand(&self) -> bool {
         self.shared().store.is_at_hand() && !self.shared().residents.is_changing()
     }

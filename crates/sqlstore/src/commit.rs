@@ -15,8 +15,8 @@ use atsdb_core::{Amendment, BatchId, Change, ChunkGuard, CommitOutcome, Error, N
 /// Whether a table has a chunk above a number.
 const NEWER: &str = "SELECT 1 FROM atsdb_chunk WHERE id > $1 AND table_id = $2 AND stage = 0 LIMIT 1";
 
-/// Whether an id was recorded, and whether a clock that is ahead has observed expired entries. It is one query, since
-/// each takes a round trip to the server.
+/// Selects whether an id was recorded, and whether a clock that is ahead has observed expired entries. It is one query,
+/// since each takes a round trip to the server.
 const RECORDED: &str = "SELECT (SELECT count(*) FROM atsdb_batch WHERE id = $1),
                         (SELECT count(*) FROM atsdb_lease WHERE name = $2 AND expires_ms > $3)";
 

@@ -46,7 +46,7 @@ fn clock_of<'a>(numbers: Numbers<'a>, is_compact: bool, forms: &TimeForms) -> Op
     let (fraction, rest) = match rest {
         [b',', ..] if forms.is_rfc_3339 => return None,
         [b'.' | b',', digits @ ..] if second.is_some() || is_compact => leading_digits(digits)?,
-        [b'.' | b',', digits @ ..] if forms.has_minute_clocks => {
+        [b'.' | b',', digits @ ..] if forms.has_postgres_clocks => {
             (hour, minute, second) = (0, hour, Some(minute));
             leading_digits(digits)?
         }
@@ -94,7 +94,7 @@ pub(super) fn without_blanks<'a>(bytes: &'a [u8], forms: &TimeForms) -> &'a [u8]
 fn with_colons<'a>(bytes: &'a [u8], forms: &TimeForms) -> Option<Numbers<'a>> {
     let part = |bytes: &'a [u8]| -> Option<(i64, &'a [u8])> {
         let (number, digits) = leading_number(bytes, 2)?;
-        (digits == 2 || forms.has_short_clocks).then(|| (number, &bytes[digits..]))
+        (digits == 2 || forms.has_postgres_clocks).then(|| (number, &bytes[digits..]))
     };
     let (hour, hour_digits) = leading_number(bytes, 2)?;
     let (minute, rest) = part(bytes[hour_digits..].strip_prefix(b":")?)?;

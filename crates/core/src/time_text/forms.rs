@@ -42,10 +42,9 @@ pub struct TimeForms {
     pub compact: CompactTimes,
     /// Accepts several blanks between date, time of day and offset.
     pub has_wide_blanks: bool,
-    /// Whether two numbers before a fraction are minutes and seconds, as in PostgreSQL: `12:30.5` is `00:12:30.5`.
-    pub has_minute_clocks: bool,
-    /// Accepts minutes and seconds of one digit, as PostgreSQL does: `1:2:3`.
-    pub has_short_clocks: bool,
+    /// Accepts times of day as PostgreSQL does: minutes and seconds may have one digit (`1:2:3`), and two numbers
+    /// before a fraction are minutes and seconds (`12:30.5` is `00:12:30.5`).
+    pub has_postgres_clocks: bool,
     /// Accepts an hour without minutes: `2024-03-01 12`.
     pub has_hours: bool,
     /// Whether only RFC 3339 is accepted: all digits, the second and the offset.
@@ -58,29 +57,22 @@ impl TimeForms {
         other_dates: None,
         compact: CompactTimes::DatesAndClocks,
         has_wide_blanks: true,
-        has_minute_clocks: true,
-        has_short_clocks: true,
+        has_postgres_clocks: true,
         has_hours: false,
         is_rfc_3339: false,
     };
 
     /// Columns that are compared as times. Text that is no time is not an error there, so numbers must not be read as
     /// times.
-    pub const COLLATION: Self = Self {
-        compact: CompactTimes::WholeTimes,
-        has_minute_clocks: false,
-        has_short_clocks: false,
-        has_hours: true,
-        ..Self::SQL
-    };
+    pub const COLLATION: Self =
+        Self { compact: CompactTimes::WholeTimes, has_postgres_clocks: false, has_hours: true, ..Self::SQL };
 
     /// Requests over HTTP.
     pub const RFC_3339: Self = Self {
         other_dates: None,
         compact: CompactTimes::Refused,
         has_wide_blanks: false,
-        has_minute_clocks: false,
-        has_short_clocks: false,
+        has_postgres_clocks: false,
         has_hours: false,
         is_rfc_3339: true,
     };
@@ -91,8 +83,7 @@ impl TimeForms {
             other_dates: Some(reading),
             compact: CompactTimes::WholeTimes,
             has_wide_blanks: false,
-            has_minute_clocks: false,
-            has_short_clocks: false,
+            has_postgres_clocks: false,
             has_hours: false,
             is_rfc_3339: false,
         }

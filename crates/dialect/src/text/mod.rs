@@ -2,8 +2,8 @@
 //!
 //! Owned here: splitting scripts into statements ([`script`]), identifiers ([`identifiers`]), parameters ([`params`]),
 //! literals, times and time zones in text, and the errors that parsing, planning and executing report ([`errors`],
-//! [`datafusion_errors`]); also walks over syntax trees and plans ([`tree_walk`], [`plan_walk`]), which all rooms above
-//! use. Not owned: what a statement means.
+//! [`datafusion_errors`]); also walks over syntax trees and plans ([`tree_walk`], [`plan_walk`]) and the subqueries in
+//! plans ([`plan_subqueries`]), which all rooms above use. Not owned: what a statement means.
 
 pub mod accepted_forms;
 pub mod after_with;
@@ -27,6 +27,7 @@ pub mod pattern_escapes;
 pub mod pattern_heads;
 pub mod pattern_options;
 mod pattern_quantifiers;
+pub mod plan_subqueries;
 pub mod plan_walk;
 pub mod question_marks;
 pub mod quoted_names;

@@ -239,23 +239,21 @@ fn place(definition: &mut TableDefinition, name: &str, position: Option<&MySQLCo
 /// Takes a column out of a definition, and with it the keys, the indexes and the constraints over it.
 pub(crate) fn drop_column(definition: &mut TableDefinition, name: &str) -> Result<()> {
     let position = definition.position(name)?;
-    let column = &definition.columns[position];
-    let id = column.id;
-    let refuse = |what: &str| Err(sql_error(format!("column {} cannot be dropped: {what}", column.name)));
+    let (id, column) = (definition.columns[position].id, definition.columns[position].name.clone());
+    let refusal = |what: &str| sql_error(format!("column {column} cannot be dropped: {what}"));
     if definition.time.is_some_and(|time| time.column == id) {
-        return refuse("it is the time column");
+        return Err(refusal("it is the time column"));
     }
     if definition.columns.len() == 1 {
-        return refuse("it is the only one");
+        return Err(refusal("it is the only one"));
     }
     while let Some(key) = definition.unique.iter().position(|unique| unique.columns.contains(&id)) {
         drop_key(definition, key);
     }
     definition.indexes.retain(|index| !index.columns.contains(&id));
     if definition.key.contains(&id) {
-        let message =
-            format!("column {} cannot be dropped: it is part of the series key", definition.columns[position].name);
-        return Err(sql_error(message).with_hint("ALTER TABLE ... SET (sort = 'COLUMN, ...') first, or RESET (sort)"));
+        let hint = "ALTER TABLE ... SET (sort = 'COLUMN, ...') first, or RESET (sort)";
+        return Err(refusal("it is part of the series key").with_hint(hint));
     }
     // Its number is not reused, because chunks still have pages of it.
     definition.columns_given = definition.next_column_id().0;
@@ -297,7 +295,7 @@ fn alter_column(definition: &mut TableDefinition, name: &str, operation: &AlterC
     Ok(())
 }
 
-/// Whether a `USING` is the column itself or its cast to the new type, which happens without it.
+/// Returns whether a `USING` is the column itself or its cast to the new type, which happens without it.
 fn casts(using: &Expr, column: &Column, to: &DataType) -> bool {
     match using {
         Expr::Identifier(name) => same_name(&name.value, &column.name),

@@ -190,8 +190,12 @@ fn literal(expression: &Expr) -> Option<Literal<'static>> {
 fn integer(expression: &Expr) -> Option<i64> {
     match expression {
         Expr::Nested(inner) => integer(inner),
-        Expr::Cast { expr, data_type: SqlType::Int(None) | SqlType::Integer(None) | SqlType::BigInt(None), .. }
-        | Expr::UnaryOp { op: UnaryOperator::Plus, expr } => integer(expr),
+        Expr::Cast { expr, data_type: SqlType::Int(None) | SqlType::Integer(None), .. } => {
+            integer(expr).filter(|value| is_int(*value))
+        }
+        Expr::Cast { expr, data_type: SqlType::BigInt(None), .. } | Expr::UnaryOp { op: UnaryOperator::Plus, expr } => {
+            integer(expr)
+        }
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => integer(expr)?.checked_neg(),
         Expr::Value(value) => match &value.value {
             Token::Number(digits, _) => digits.parse().ok(),
@@ -207,11 +211,14 @@ fn integer(expression: &Expr) -> Option<i64> {
                 BinaryOperator::Modulo => left.checked_rem(right),
                 _ => None,
             }?;
-            let is_int = |value: i64| i32::try_from(value).is_ok();
             (is_int(value) || !is_int(left) || !is_int(right)).then_some(value)
         }
         _ => None,
     }
+}
+
+fn is_int(value: i64) -> bool {
+    i32::try_from(value).is_ok()
 }
 
 /// `ARRAY[1, NULL]` as a text.

@@ -214,8 +214,8 @@ impl PlanCache {
         self.template_at(keys.of_template.as_ref()?, query)
     }
 
-    /// Whether a query that was planned lately, with one of these keys, was a direct read that may take only a moment.
-    /// The definitions may have changed since.
+    /// Returns whether a query that was planned lately, with one of these keys, was a direct read that may take only a
+    /// moment. The definitions may have changed since.
     pub(crate) fn may_be_short(&self, keys: &ReadKeys) -> bool {
         let mut state = self.0.lock();
         keys.own.iter().chain(&keys.of_template).any(|key| match state.results.get(key) {

@@ -1,7 +1,6 @@
 //! Statements whose `WITH` has items that change rows. All parts see the state before the statement; each item is
-//! executed once and completely; they are one batch, all or nothing. If several parts change a row, the first one
-//! does. The rows of `RETURNING`, and those of the answer, are held in memory until the batch is
-//! committed.
+//! executed once and completely; they are one batch, all or nothing. If several parts change a row, the first one does.
+//! The rows of `RETURNING`, and those of the answer, are held in memory until the batch is committed.
 
 use super::insert_on_conflict::InsertOutcome;
 use super::state::Session;

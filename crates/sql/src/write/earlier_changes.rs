@@ -25,7 +25,7 @@ struct ChangedChunk {
 }
 
 impl EarlierChanges {
-    /// Whether an earlier part has changed a row.
+    /// Returns whether an earlier part has changed a row.
     pub(super) fn have(&self, chunk: ChunkId, row: u32) -> bool {
         self.chunks.get(&chunk).is_some_and(|changed| changed.rows.get(row as usize) == Some(&true))
     }

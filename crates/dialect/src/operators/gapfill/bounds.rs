@@ -5,7 +5,7 @@ use super::steps::{Steps, Ticks};
 use crate::functions::base::arguments::per_second;
 use crate::functions::times::types::is_shifted;
 use crate::text::errors::sql_error;
-use crate::text::plan_walk::DynWalk;
+use crate::text::plan_subqueries::has_subquery;
 use crate::text::time_text::{Rest, read_time};
 use atsdb_core::{Result, TimeUnit};
 use datafusion::arrow::datatypes::DataType;
@@ -178,11 +178,4 @@ fn count_of(value: &ScalarValue, ticks: Ticks) -> Result<Option<(i128, bool)>> {
             Some((written.count, written.rest == Rest::Nothing))
         }
     })
-}
-
-pub(super) fn has_subquery(expr: &Expr) -> bool {
-    let is_subquery = |expr: &Expr| {
-        Ok(matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_)))
-    };
-    expr.dyn_exists(is_subquery).unwrap_or(true)
 }

@@ -1,13 +1,14 @@
 //! Finds aggregates that group by `time_bucket_gapfill`. The aggregate gets plain buckets, and a [`GapFill`] above it.
 //! `locf` and `interpolate` above that become columns of it.
 
-use super::bounds::{Bound, bounds_below, has_subquery};
+use super::bounds::{Bound, bounds_below};
 use super::fill::LongestGap;
 use super::functions::{GAPFILL, INTERPOLATE, LOCF, bucket, call_of, misplaced};
 use super::node::{Fill, FillKind, GapFill};
 use super::steps::{Steps, Ticks};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
+use crate::text::plan_subqueries::has_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use crate::text::time_text::read_time;
 use atsdb_core::TimeUnit;

@@ -26,7 +26,7 @@ pub use rule::ShareRows;
 /// Plans the [`node::SharedRows`] of one statement.
 #[derive(Debug, Default)]
 pub struct SharedRowsPlanner {
-    /// What the copies with the same number share.
+    /// The rows that the copies with the same number share.
     shared: Mutex<HashMap<usize, Arc<operator::SharedBatches>>>,
 }
 

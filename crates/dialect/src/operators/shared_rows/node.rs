@@ -2,23 +2,16 @@
 
 use datafusion::common::{DFSchemaRef, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan, UserDefinedLogicalNodeCore};
-use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
 /// Returns the rows of its input, and the same rows in all copies. No condition and no limit moves below it, and all
 /// columns are read, so that the copies stay equal.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Hash)]
 pub(crate) struct SharedRows {
     pub input: Arc<LogicalPlan>,
     /// The number that all copies have.
     pub number: usize,
-}
-
-impl PartialOrd for SharedRows {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        (self == other).then_some(Ordering::Equal)
-    }
 }
 
 impl UserDefinedLogicalNodeCore for SharedRows {

@@ -70,7 +70,8 @@ struct RowChoice {
     leaves: Vec<LeafIdentity>,
 }
 
-/// Where a leaf of a plan points to. Its copies point to the same place, and a leaf that was written again to another.
+/// The address of what a leaf of a plan points to. Copies of a leaf have the same one, and a leaf that was written
+/// again has another.
 type LeafIdentity = *const ();
 
 fn leaf(step: &LogicalPlan) -> Option<LeafIdentity> {
@@ -82,7 +83,7 @@ fn leaf(step: &LogicalPlan) -> Option<LeafIdentity> {
     }
 }
 
-/// Whether a plan has copies of a step. After the rule has run, there is nothing left to do.
+/// Returns whether a plan has copies of a step. After the rule has run, there is nothing left to do.
 fn has_copies(plan: &LogicalPlan) -> Result<bool> {
     let mut leaves: HashSet<LeafIdentity> = HashSet::new();
     let (mut is_repeated, mut is_done) = (false, false);
@@ -96,8 +97,8 @@ fn has_copies(plan: &LogicalPlan) -> Result<bool> {
     Ok(is_repeated && !is_done)
 }
 
-/// Whether a step may return other rows of the same input each time. Ranks of rows that are equal in the order of a
-/// window are not considered: the window may return all rows of a large table.
+/// Returns whether a step may return other rows of the same input each time. Ranks of rows that are equal in the order
+/// of a window are not considered: the window may return all rows of a large table.
 fn chooses_rows(step: &LogicalPlan) -> Result<bool> {
     let mut is_volatile = false;
     step.dyn_apply_expressions(|expr| {
@@ -113,7 +114,8 @@ fn chooses_rows(step: &LogicalPlan) -> Result<bool> {
         })
 }
 
-/// Whether the result of a function depends on the order of the rows that it sees. A window function may name an order.
+/// Returns whether the result of a function depends on the order of the rows that it sees. A window function may name
+/// an order.
 fn depends_on_order(expr: &Expr) -> bool {
     match expr {
         Expr::Alias(alias) => depends_on_order(&alias.expr),

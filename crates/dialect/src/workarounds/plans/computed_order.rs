@@ -8,7 +8,7 @@
 //!
 //! No upstream issue known.
 
-use crate::text::plan_walk::DynWalk;
+use crate::text::plan_subqueries::has_subquery;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::logical_plan::{Projection, Sort, Window};
@@ -144,10 +144,7 @@ fn sorts_by_computed(expr: &Expr) -> bool {
 
 /// Whether a value is computed from values that are computed, too, or differs each time it is computed.
 fn becomes_column(value: &Expr) -> bool {
-    let is_subquery = |part: &Expr| {
-        matches!(part, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
-    };
-    (is_nested(value) || value.is_volatile()) && !value.dyn_exists(|part| Ok(is_subquery(part))).unwrap_or(true)
+    (is_nested(value) || value.is_volatile()) && !has_subquery(value)
 }
 
 fn is_nested(value: &Expr) -> bool {

@@ -9,6 +9,7 @@
 //!
 //! Waits for [#8927](https://github.com/apache/datafusion/issues/8927).
 
+use crate::text::plan_subqueries::has_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
@@ -21,8 +22,8 @@ use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 /// Functions that fail for some of the values of their arguments' types.
 const PARTIAL: [&str; 9] = ["ln", "log", "log2", "log10", "sqrt", "power", "to_date", "to_timestamp", "to_number"];
 
-/// How deep guards are within others. Each level repeats the operands of the next one, and DataFusion repeats the work
-/// of planning a `CASE` at each level.
+/// The maximum number of guards within one another. Each level repeats the operands of the next one, and DataFusion
+/// repeats the work of planning a `CASE` at each level.
 const LEVELS_MAX: usize = 4;
 
 /// Runs after conditions have been moved to tables and joins, each for itself, and simplified.
@@ -57,23 +58,19 @@ impl OptimizerRule for GuardedConditions {
     }
 }
 
-/// Whether an expression of a step has `AND` or `OR`.
+/// Returns whether an expression of a step has `AND` or `OR`.
 fn has_chains(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.dyn_apply_expressions(|expr| {
         expr.dyn_apply(|part| {
-            found |= matches!(part, Expr::BinaryExpr(binary) if is_logical(binary.op));
+            found |= chain_operator(part).is_some();
             Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
         })
     })?;
     Ok(found)
 }
 
-fn is_logical(op: Operator) -> bool {
-    matches!(op, Operator::And | Operator::Or)
-}
-
-/// What is around a condition.
+/// The surroundings of a condition.
 #[derive(Clone, Copy)]
 struct Surroundings {
     /// The number of guards around it.
@@ -96,15 +93,16 @@ fn guarded(expr: Expr, schema: &DFSchema, surroundings: Surroundings) -> Result<
     })
 }
 
-/// The operator of a chain of conditions.
+/// The operator of a chain of conditions; `None` for another expression.
 fn chain_operator(expr: &Expr) -> Option<Operator> {
     match expr {
-        Expr::BinaryExpr(binary) => Some(binary.op).filter(|op| is_logical(*op)),
+        Expr::BinaryExpr(binary) => Some(binary.op).filter(|op| matches!(op, Operator::And | Operator::Or)),
         _ => None,
     }
 }
 
-/// The same for a chain of one operator. Operands that cannot fail come first: DataFusion has changed their order, too.
+/// Guards the operands of a chain of one operator, as [`guarded`] does. Operands that cannot fail come first:
+/// DataFusion has changed their order, too.
 fn guarded_chain(
     chain: Expr,
     op: Operator,
@@ -143,7 +141,7 @@ fn guarded_chain(
     }
 }
 
-/// Whether an operand may be computed once more: it has the same value then, and does not take long.
+/// Returns whether an operand may be computed once more: it has the same value then, and does not take long.
 fn may_repeat(operand: &Expr) -> bool {
     !operand.is_volatile() && !has_subquery(operand)
 }
@@ -170,15 +168,8 @@ fn is_guard(expr: &Expr) -> bool {
         && when_then_expr.iter().all(|(_, then)| then == decision)
 }
 
-fn has_subquery(expr: &Expr) -> bool {
-    let is_subquery = |part: &Expr| {
-        matches!(part, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
-    };
-    expr.dyn_exists(|part| Ok(is_subquery(part))).unwrap_or(true)
-}
-
-/// Whether an expression may fail for values that its condition can leave out: those of divisors, texts and the like.
-/// Results that are too large are no reason: nearly all arithmetic may have some.
+/// Returns whether an expression may fail for values that its condition can leave out: those of divisors, texts and the
+/// like. Results that are too large are no reason: nearly all arithmetic may have some.
 fn may_fail(expr: &Expr, schema: &DFSchema) -> bool {
     let mut fails = false;
     let walked = expr.dyn_apply(|part| {
@@ -204,7 +195,7 @@ fn fails_itself(expr: &Expr, schema: &DFSchema) -> bool {
     }
 }
 
-/// Whether a cast reads a text, which may have another form.
+/// Returns whether a cast reads a text, which may have another form.
 fn reads_text(operand: &Expr, target: &DataType, schema: &DFSchema) -> bool {
     let is_text = |of: &DataType| match of {
         DataType::Dictionary(_, values) => values.is_string(),

@@ -36,11 +36,6 @@ impl Names {
     }
 }
 
-/// Whether an expression asks a subquery.
-pub(super) fn is_subquery(expr: &Expr) -> bool {
-    matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_))
-}
-
 /// The outer columns that a subquery mentions, and the plan that their values come from.
 pub(super) struct Domain<'a> {
     pub(super) columns: Vec<Column>,
@@ -306,7 +301,7 @@ impl<'a> Domain<'a> {
         Ok(Some(Spread { plan: plan.build()?, values: input.values }))
     }
 
-    /// Whether the number of a row is within a limit, whose bounds may be computed from the outer row.
+    /// The condition that the number of a row is within a limit, whose bounds may be computed from the outer row.
     fn is_within(&self, limit: &Limit, row: Expr, values: &[Column], inputs: &[DFSchemaRef]) -> Result<Expr> {
         if let (SkipType::Literal(skip), FetchType::Literal(fetch)) = (limit.get_skip_type()?, limit.get_fetch_type()?)
         {

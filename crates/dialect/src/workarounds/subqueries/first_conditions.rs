@@ -1,9 +1,9 @@
 //! Conditions that need no subquery hold before one is computed for the rows: a `LATERAL` subquery, or one in another
 //! condition, may fail for rows that they leave out.
 
-use super::domain::is_subquery;
 use super::outer_columns::subquery_of;
-use crate::text::plan_walk::{DynPlanWalk, DynWalk};
+use crate::text::plan_subqueries::has_subquery;
+use crate::text::plan_walk::DynPlanWalk;
 use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::logical_plan::{Filter, Join};
@@ -80,5 +80,5 @@ fn filtered(plan: LogicalPlan, conditions: Vec<Expr>) -> Result<LogicalPlan> {
 
 /// Whether a condition may be evaluated before others, and for rows that are read twice.
 fn may_move(condition: &Expr) -> bool {
-    !condition.is_volatile() && !condition.dyn_exists(|expr| Ok(is_subquery(expr))).unwrap_or(true)
+    !condition.is_volatile() && !has_subquery(condition)
 }

@@ -1,6 +1,7 @@
 //! Subqueries in the expressions of `DISTINCT ON`: they become columns of its input.
 
-use super::domain::{Names, is_subquery};
+use super::domain::Names;
+use crate::text::plan_subqueries::is_subquery;
 use crate::text::plan_walk::DynWalk;
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::logical_plan::DistinctOn;

@@ -3,12 +3,13 @@
 //! rows are not all kept. DataFusion supports no subqueries in the conditions of outer joins.
 
 use super::answers::{Replacement, SubqueryContext, answer};
-use super::domain::{Names, is_subquery};
+use super::domain::Names;
 use super::outer_columns::{add, expression_subquery, outer_columns, outer_columns_of};
 use super::single_value::changes;
 use super::steps::of_step;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::not_supported;
+use crate::text::plan_subqueries::is_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, NullEquality, Result};
@@ -155,7 +156,7 @@ impl JoinSides<'_> {
     }
 }
 
-/// Whether a plan has the same rows each time that it is computed.
+/// Returns whether a plan has the same rows each time that it is computed.
 fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
     let mut is_repeatable = true;
     plan.dyn_apply_with_subqueries(|step| {

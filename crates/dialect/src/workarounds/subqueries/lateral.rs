@@ -1,8 +1,9 @@
 //! `LATERAL` subqueries that DataFusion cannot rewrite: those with `ORDER BY` and `LIMIT`, with conditions other than
 //! equalities, or over the elements of an array, as in `FROM t, unnest(t.a)`.
 
-use super::domain::{Domain, Names, is_subquery};
+use super::domain::{Domain, Names};
 use super::outer_columns::{has_distant_columns, outer_columns, reaches_beyond, subquery_of};
+use crate::text::plan_subqueries::is_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{NullEquality, Result};
@@ -113,7 +114,7 @@ pub(super) fn pulls_up(subquery: &LogicalPlan, mut pull_up: PullUpCorrelatedExpr
     Ok(!has_fixed && subquery.clone().rewrite(&mut pull_up).is_ok() && pull_up.can_pull_up)
 }
 
-/// Whether a bound of a limit is not a number, but an expression, which may mention outer columns.
+/// Returns whether a bound of a limit is not a number, but an expression, which may mention outer columns.
 fn has_computed_bounds(limit: &Limit) -> Result<bool> {
     Ok(!matches!((limit.get_skip_type()?, limit.get_fetch_type()?), (SkipType::Literal(_), FetchType::Literal(_))))
 }

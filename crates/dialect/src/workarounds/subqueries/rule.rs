@@ -1,12 +1,13 @@
 //! Finds subqueries.
 
-use super::domain::{Names, is_subquery};
+use super::domain::Names;
 use super::first_conditions::before_lateral;
 use super::join_conditions::of_condition;
 use super::lateral::lateral;
 use super::outer_aggregates::refuse_outer_aggregates;
 use super::outer_columns::has_distant_columns;
 use super::steps::{has_subquery, of_step};
+use crate::text::plan_subqueries::is_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;

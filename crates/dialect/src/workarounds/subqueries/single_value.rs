@@ -103,7 +103,7 @@ pub(super) fn nullable(of: Expr) -> Expr {
     ScalarUDF::new_from_impl(function).call(vec![of])
 }
 
-/// Whether an expression, apart from its parts, has another value each time that it is computed.
+/// Returns whether an expression, apart from its parts, has another value each time that it is computed.
 pub(super) fn changes(expr: &Expr) -> bool {
     expr.is_volatile_node() && !matches!(expr, Expr::ScalarFunction(call) if call.func.name() == NULLABLE)
 }

@@ -1,12 +1,13 @@
 //! Replaces the subqueries of one step of a plan, except those that are left to DataFusion.
 
 use super::answers::{SubqueryContext, answer};
-use super::domain::{Names, is_subquery};
+use super::domain::Names;
 use super::first_conditions::before_subqueries;
 use super::first_rows::computed_below;
 use super::lateral::pulls_up;
 use super::ordered_columns::over_mentioned_columns;
 use super::outer_columns::{expression_subquery, has_distant_columns, reaches_beyond, schemas_of_inputs};
+use crate::text::plan_subqueries::is_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
@@ -98,7 +99,7 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
     Ok(Transformed::yes(LogicalPlanBuilder::from(rewritten).project(columns)?.build()?))
 }
 
-/// Whether the value of a subquery that mentions outer columns is compared with the rows of another subquery.
+/// Returns whether the value of a subquery that mentions outer columns is compared with the rows of another subquery.
 /// DataFusion loses the outer columns of the first when it makes a join of the second.
 fn compares_subqueries(expr: &Expr) -> Result<bool> {
     let mentions_outer_columns =

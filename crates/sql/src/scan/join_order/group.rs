@@ -1,6 +1,7 @@
 //! A group of inner joins: its tables and conditions, and the plan that joins them in another order.
 
 use super::estimate::Estimate;
+use atsdb_dialect::text::plan_subqueries::is_subquery;
 use atsdb_dialect::text::plan_walk::DynWalk;
 use datafusion::common::{Column, DFSchemaRef, NullEquality, Result, internal_datafusion_err};
 use datafusion::logical_expr::utils::{can_hash, conjunction, find_valid_equijoin_key_pair, split_conjunction};
@@ -151,11 +152,7 @@ fn only_reorders(projection: &Projection) -> bool {
 }
 
 fn has_subquery(expr: &Expr) -> bool {
-    let is_one = |expr: &Expr| {
-        let is_query =
-            matches!(expr, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_));
-        Ok(is_query || matches!(expr, Expr::OuterReferenceColumn(..)))
-    };
+    let is_one = |part: &Expr| Ok(is_subquery(part) || matches!(part, Expr::OuterReferenceColumn(..)));
     expr.dyn_exists(is_one).unwrap_or(true)
 }
 
