@@ -4,6 +4,7 @@ use super::calls::RangeCall;
 use super::element::{Element, array_of, elements_of};
 use super::range::{RangeBound, ValueRange};
 use super::range_text::{read, written};
+use crate::functions::base::arguments::{value_in_row, values_of_texts};
 use crate::functions::base::text_types::RangeType;
 use crate::text::datafusion_errors::external;
 use atsdb_core::{Error, Result as CoreResult};
@@ -27,7 +28,7 @@ pub(super) fn computed(
         return constructed(of, arguments, count);
     }
     let texts = if call == C::ContainsElement { &arguments[..1] } else { arguments };
-    let ranges = texts.iter().map(|texts| ranges_of(texts, of)).collect::<Result<Vec<_>>>()?;
+    let ranges = texts.iter().map(|texts| values_of_texts(texts, |text| read(text, of))).collect::<Result<Vec<_>>>()?;
     let rows = RowsOfRanges { ranges, of, count };
     Ok(match call {
         C::Construct => rows.ranges(|[range]| Ok(range))?,
@@ -47,7 +48,7 @@ pub(super) fn computed(
         C::Contains => rows.conditions(|[left, right]| left.contains(right))?,
         C::ContainsElement => {
             let elements = elements_of(&arguments[1], of)?;
-            let pair = |row| rows.range(0, row).zip(value_of(&elements, row));
+            let pair = |row| rows.range(0, row).zip(value_in_row(&elements, row));
             let found = (0..count).map(|row| pair(row).map(|(range, element)| range.contains_element(element)));
             Arc::new(found.collect::<BooleanArray>())
         }
@@ -72,7 +73,7 @@ struct RowsOfRanges {
 
 impl RowsOfRanges {
     fn range(&self, argument: usize, row: usize) -> Option<ValueRange> {
-        value_of(self.ranges.get(argument)?, row)
+        value_in_row(self.ranges.get(argument)?, row)
     }
 
     /// The result for the ranges of each row; NULL where one of them is.
@@ -125,19 +126,6 @@ impl RowsOfRanges {
     }
 }
 
-fn value_of<T: Copy>(values: &[Option<T>], row: usize) -> Option<T> {
-    match values {
-        [value] => *value,
-        values => values.get(row).copied().flatten(),
-    }
-}
-
-fn ranges_of(texts: &ArrayRef, of: RangeType) -> Result<Vec<Option<ValueRange>>> {
-    let texts = cast(texts, &DataType::Utf8)?;
-    let read = |text: Option<&str>| text.map(|text| read(text, of).map_err(external)).transpose();
-    texts.as_string::<i32>().iter().map(read).collect()
-}
-
 fn texts_of(ranges: Vec<Option<ValueRange>>, of: RangeType) -> ArrayRef {
     let texts = ranges.into_iter().map(|range| range.map(|range| written(range, of)));
     Arc::new(texts.collect::<StringArray>())
@@ -155,9 +143,9 @@ fn constructed(of: RangeType, arguments: &[ArrayRef], count: usize) -> Result<Ar
         None => vec![Some((true, false))],
     };
     let range = |row: usize| -> CoreResult<Option<ValueRange>> {
-        let Some((is_lower_inclusive, is_upper_inclusive)) = value_of(&flags, row) else { return Ok(None) };
+        let Some((is_lower_inclusive, is_upper_inclusive)) = value_in_row(&flags, row) else { return Ok(None) };
         let bound = |values: &[Option<Element>], is_inclusive: bool| -> CoreResult<RangeBound> {
-            let value = value_of(values, row).map(|value| value.to_bound(of)).transpose()?;
+            let value = value_in_row(values, row).map(|value| value.to_bound(of)).transpose()?;
             Ok(RangeBound { value, is_inclusive })
         };
         ValueRange::new(bound(&lower, is_lower_inclusive)?, bound(&upper, is_upper_inclusive)?, of).map(Some)

@@ -1,6 +1,6 @@
 //! The values within ranges: integers, decimals, dates and times, all in one form in which they are compared.
 
-use crate::functions::base::arguments::{per_second, strictly};
+use crate::functions::base::arguments::{per_second, strictly, values_of_texts};
 use crate::functions::base::text_types::RangeType;
 use crate::text::datafusion_errors::external;
 use crate::text::decimals;
@@ -13,7 +13,6 @@ use atsdb_core::{Error, TimeUnit};
 use datafusion::arrow::array::{
     ArrayRef, AsArray, Date32Array, Decimal128Array, Int32Array, Int64Array, TimestampMicrosecondArray,
 };
-use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Int64Type, TimeUnit as ArrowUnit};
 use datafusion::common::{DataFusionError, Result};
 use std::cmp::Ordering;
@@ -224,11 +223,7 @@ pub(super) fn elements_of(values: &ArrayRef, of: RangeType) -> Result<Vec<Option
         data_type if data_type.is_integer() || *data_type == DataType::Date32 => {
             counts()?.into_iter().map(|count| count.map(|count| Element::of_whole(count.into()))).collect()
         }
-        _ => {
-            let texts = cast(values, &DataType::Utf8)?;
-            let read = |text: Option<&str>| text.map(|text| Element::read(text, of).map_err(external)).transpose();
-            texts.as_string::<i32>().iter().map(read).collect::<Result<_>>()?
-        }
+        _ => values_of_texts(values, |text| Element::read(text, of))?,
     })
 }
 
