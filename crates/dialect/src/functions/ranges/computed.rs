@@ -12,6 +12,7 @@ use datafusion::arrow::array::{ArrayRef, AsArray, BinaryArray, BooleanArray, Str
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, internal_err};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The results of a call in `count` rows. An argument of one row has its value in all of them. `places` is the number
@@ -57,8 +58,8 @@ pub(super) fn computed(
         C::EndsWithin => rows.conditions(|[left, right]| left.ends_within(right))?,
         C::StartsWithin => rows.conditions(|[left, right]| left.starts_within(right))?,
         C::IsAdjacent => rows.conditions(|[left, right]| left.is_adjacent_to(right))?,
-        C::Greatest => rows.extremes(|candidate, best| candidate > best),
-        C::Least => rows.extremes(|candidate, best| candidate < best),
+        C::Greatest => rows.extremes(Ordering::Greater),
+        C::Least => rows.extremes(Ordering::Less),
         C::NullIf => rows.different(),
     })
 }
@@ -110,13 +111,16 @@ impl RowsOfRanges {
         Ok(bounds.into_iter().map(Option::flatten).collect())
     }
 
-    /// The range whose key is better than those of the others in its row. NULLs are left out.
-    fn extremes(&self, is_better: fn(&[u8], &[u8]) -> bool) -> ArrayRef {
-        let extreme = |row: usize| {
-            let ranges = (0..self.ranges.len()).filter_map(|argument| self.range(argument, row));
-            ranges.reduce(|best, candidate| if is_better(&candidate.key(), &best.key()) { candidate } else { best })
+    /// The greatest or the least range of each row. NULLs are left out.
+    fn extremes(&self, extreme: Ordering) -> ArrayRef {
+        let better = |best: ValueRange, candidate: ValueRange| {
+            if candidate.positions().cmp(&best.positions()) == extreme { candidate } else { best }
         };
-        texts_of((0..self.count).map(extreme).collect(), self.of)
+        let of_row = |row: usize| {
+            let ranges = (0..self.ranges.len()).filter_map(|argument| self.range(argument, row));
+            ranges.reduce(better)
+        };
+        texts_of((0..self.count).map(of_row).collect(), self.of)
     }
 
     /// The first range of each row; NULL where the second one equals it.
