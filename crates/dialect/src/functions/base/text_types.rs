@@ -112,7 +112,7 @@ const SEARCH_KEY: &str = "atsdb.text_search";
 pub enum SearchType {
     /// The words of a document.
     Vector,
-    /// What is looked for.
+    /// A condition on the words of a document.
     Query,
 }
 
@@ -151,7 +151,7 @@ pub enum TextType {
     Address(AddressType),
     /// A range.
     Range(RangeType),
-    /// The words of a document, or what is looked for among them.
+    /// The words of a document, or a query for them.
     Search(SearchType),
 }
 
@@ -241,9 +241,14 @@ impl TextType {
             Self::Json => declared_field(field, ColumnType::Json),
             Self::Jsonb => jsonb_field(field),
             Self::Enum(of) => enumeration_field(field, of),
-            Self::Address(of) => field.with_metadata(HashMap::from([(ADDRESS_KEY.to_owned(), of.name().to_owned())])),
-            Self::Range(of) => field.with_metadata(HashMap::from([(RANGE_KEY.to_owned(), of.name().to_owned())])),
-            Self::Search(of) => field.with_metadata(HashMap::from([(SEARCH_KEY.to_owned(), of.name().to_owned())])),
+            Self::Address(of) => named(field, ADDRESS_KEY, of.name()),
+            Self::Range(of) => named(field, RANGE_KEY, of.name()),
+            Self::Search(of) => named(field, SEARCH_KEY, of.name()),
         }
     }
+}
+
+/// The field with the name of its type under a key.
+fn named(field: Field, key: &str, name: &str) -> Field {
+    field.with_metadata(HashMap::from([(key.to_owned(), name.to_owned())]))
 }
