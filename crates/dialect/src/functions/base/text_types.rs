@@ -88,7 +88,7 @@ impl RangeType {
         }
     }
 
-    /// Whether each value has a next one, so that a range has one form: `[1,5)`.
+    /// Returns whether each value has a next one, so that a range has one form: `[1,5)`.
     pub fn is_discrete(self) -> bool {
         matches!(self, Self::Date | Self::Int4 | Self::Int8)
     }
@@ -213,18 +213,18 @@ impl TextType {
         }
     }
 
-    /// Whether values have another order than their texts. Those of full-text search have none.
+    /// Returns whether values have another order than their texts. Those of full-text search have none.
     pub fn has_own_order(&self) -> bool {
         matches!(self, Self::Enum(_)) || self.excludes_texts()
     }
 
-    /// Whether values are never looked for among texts or united with them, since a text may write them in several
-    /// ways.
+    /// Returns whether values are never looked for among texts or united with them, since a text may write them in
+    /// several ways.
     pub fn excludes_texts(&self) -> bool {
         matches!(self, Self::Address(_) | Self::Range(_) | Self::Search(_))
     }
 
-    /// Whether equal values may have different texts: `[1.0,2)` and `[1,2)`.
+    /// Returns whether equal values may have different texts: `[1.0,2)` and `[1,2)`.
     pub fn has_several_texts(&self) -> bool {
         *self == Self::Range(RangeType::Num)
     }

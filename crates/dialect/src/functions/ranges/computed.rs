@@ -1,4 +1,4 @@
-//! What the functions of ranges compute, row by row. A constant is read once for all rows.
+//! The results of the functions of ranges, row by row. A constant is read once for all rows.
 
 use super::calls::RangeCall;
 use super::element::{Element, array_of, elements_of};
@@ -158,7 +158,7 @@ fn constructed(of: RangeType, arguments: &[ArrayRef], count: usize) -> Result<Ar
     Ok(texts_of(ranges, of))
 }
 
-/// Whether the lower bound and the upper one are inclusive.
+/// Returns whether the lower bound and the upper one are inclusive, by their brackets.
 fn inclusions(flags: Option<&str>) -> CoreResult<(bool, bool)> {
     match flags {
         Some("[]") => Ok((true, true)),

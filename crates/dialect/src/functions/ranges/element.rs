@@ -26,9 +26,9 @@ const FRACTION_DIGITS: u8 = DECIMAL_DIGITS_MAX;
 pub(crate) struct Element {
     /// The value, rounded down.
     whole: i128,
-    /// What is above `whole`.
+    /// The rest above `whole`.
     fraction: u128,
-    /// How many digits after the point a decimal is written with.
+    /// The number of digits after the point with which a decimal is written.
     places: u8,
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn element_type(of: RangeType, places: i8) -> DataType {
     }
 }
 
-/// Whether values of a type are values within ranges, without a cast.
+/// Returns whether values of a type are values within ranges, without a cast.
 pub(crate) fn is_element_type(of: RangeType, data_type: &DataType) -> bool {
     match of {
         RangeType::Date => matches!(data_type, DataType::Date32),
@@ -172,7 +172,7 @@ pub(crate) fn is_element_type(of: RangeType, data_type: &DataType) -> bool {
     }
 }
 
-/// Whether values of a type are bounds of ranges, without a cast. A date is the time at which it begins.
+/// Returns whether values of a type are bounds of ranges, without a cast. A date is the time at which it begins.
 pub(super) fn is_bound_type(of: RangeType, data_type: &DataType) -> bool {
     is_element_type(of, data_type) || (is_of_times(of) && *data_type == DataType::Date32)
 }

@@ -58,7 +58,7 @@ fn greatest(left: RangeBound, right: RangeBound, position: fn(RangeBound) -> Bou
     if position(left) >= position(right) { left } else { right }
 }
 
-/// Whether a range begins at the very place where another one ends.
+/// Returns whether a range begins at the very place where another one ends.
 fn is_adjacent(upper: RangeBound, lower: RangeBound) -> bool {
     match (upper.value, lower.value) {
         (Some(end), Some(start)) => end == start && upper.is_inclusive != lower.is_inclusive,
