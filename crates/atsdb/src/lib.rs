@@ -56,9 +56,9 @@ pub use atsdb_core::{
     BatchId, Check, Column, ColumnId, ColumnType, CommitOutcome, ConflictPolicy, CurrentTimes, DefaultFunction,
     Durability, ElementType, Enumeration, Error, ErrorKind, ForeignKey, Identity, InMemory, Initially, MapWidth,
     PUBLIC_SCHEMA, QualifiedName, ReferentialAction, Result, Retention, SearchPath, Slice, SliceWidth, StoreWarning,
-    Table, TableDefinition, TableId, TextLength, TimeColumn, TimeRange, TimeUnit, Unique, array_text, decimal,
-    duration, escapes, hex, interval, interval_text, json_text, limits, name, size, time, time_of_day, time_text,
-    uuid_text,
+    Table, TableDefinition, TableId, TextLength, TimeColumn, TimeRange, TimeUnit, Unique, array_text, calendar_text,
+    decimal, duration, escapes, hex, interval, interval_text, json_text, limits, name, size, time, time_of_day,
+    time_text, uuid_text,
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{

@@ -8,14 +8,15 @@
 //! - the metadata of a chunk ([`chunk`])
 //! - the contract of a store and its errors ([`store`], [`redefinition`], [`refusal`]), and rules against wrong clocks
 //!   ([`clock_skew`])
-//! - the text forms of times, sizes, durations and intervals ([`time_text`], [`size`], [`duration`],
-//!   [`interval_text`]), backslash escapes ([`escapes`]) and hexadecimal digits ([`hex`])
+//! - the text forms of times, sizes, durations and intervals ([`time_text`], [`calendar_text`], [`size`],
+//!   [`duration`], [`interval_text`]), backslash escapes ([`escapes`]) and hexadecimal digits ([`hex`])
 //! - error kinds ([`error`]), limits ([`limits`]) and work on several threads ([`parallel`])
 //!
 //! Not owned: the bytes of pages (`codec`), how a store keeps them (`sqlite`, `sqlstore`, `memory`), and what is done
 //! with them (`engine`).
 
 pub mod array_text;
+pub mod calendar_text;
 mod check;
 mod check_constraints;
 pub mod checksum;

@@ -4,7 +4,7 @@
 use super::address::NetworkAddress;
 use super::address_text::{abbreviated, host, read, with_mask, written};
 use crate::functions::base::answers::{answer, are_constant};
-use crate::functions::base::arguments::strictly;
+use crate::functions::base::arguments::{strictly, value_in_row, values_of_texts};
 use crate::functions::base::text_types::{AddressType, TextType};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::not_supported;
@@ -259,7 +259,7 @@ impl Operands {
     }
 
     fn address(&self, at: usize, row: usize) -> Option<NetworkAddress> {
-        value_of(self.addresses.get(at)?, row)
+        value_in_row(self.addresses.get(at)?, row)
     }
 
     /// The result for the address of each row.
@@ -275,23 +275,14 @@ impl Operands {
 
     /// The result for the address and the number of each row.
     fn map_with_integer<T>(&self, compute: impl Fn(NetworkAddress, i64) -> Result<T>) -> Result<Vec<Option<T>>> {
-        let pair = |row| self.address(0, row).zip(value_of(&self.integers, row));
+        let pair = |row| self.address(0, row).zip(value_in_row(&self.integers, row));
         (0..self.count).map(|row| pair(row).map(|(address, number)| compute(address, number)).transpose()).collect()
-    }
-}
-
-fn value_of<T: Copy>(values: &[Option<T>], row: usize) -> Option<T> {
-    match values {
-        [value] => *value,
-        values => values.get(row).copied().flatten(),
     }
 }
 
 /// Reads texts.
 fn addresses_of(texts: &ArrayRef, of: AddressType) -> Result<Vec<Option<NetworkAddress>>> {
-    let texts = cast(texts, &DataType::Utf8)?;
-    let read = |text: Option<&str>| text.map(|text| read(text, of).map_err(external)).transpose();
-    texts.as_string::<i32>().iter().map(read).collect()
+    values_of_texts(texts, |text| read(text, of))
 }
 
 /// The keys of texts that are addresses.

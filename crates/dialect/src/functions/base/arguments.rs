@@ -1,5 +1,6 @@
 //! Arguments of functions: named arguments, constants, and numbers and times of any type.
 
+use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use crate::text::tree_walk::visit_expressions_mut;
 use atsdb_codec::time_unit_of;
@@ -242,6 +243,24 @@ pub fn order_keys(array: &ArrayRef) -> Result<Int64Array, DataFusionError> {
 /// Converts an array. A value that does not fit is an error that names it.
 pub fn strictly(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, DataFusionError> {
     Ok(cast_with_options(array, to, &CastOptions { safe: false, ..CastOptions::default() })?)
+}
+
+/// The values that texts stand for, row by row.
+pub(crate) fn values_of_texts<T>(
+    texts: &ArrayRef,
+    read: impl Fn(&str) -> Result<T>,
+) -> Result<Vec<Option<T>>, DataFusionError> {
+    let texts = cast(texts, &DataType::Utf8)?;
+    let value = |text: Option<&str>| text.map(|text| read(text).map_err(external)).transpose();
+    texts.as_string::<i32>().iter().map(value).collect()
+}
+
+/// The value of an argument in a row. A list with one value has it for all rows.
+pub(crate) fn value_in_row<T: Copy>(values: &[Option<T>], row: usize) -> Option<T> {
+    match values {
+        [value] => *value,
+        values => values.get(row).copied().flatten(),
+    }
 }
 
 /// The number of units of a time in a second. An integer counts seconds.

@@ -88,7 +88,7 @@ impl RangeType {
         }
     }
 
-    /// Whether each value has a next one, so that a range has one form: `[1,5)`.
+    /// Returns whether each value has a next one, so that a range has one form: `[1,5)`.
     pub fn is_discrete(self) -> bool {
         matches!(self, Self::Date | Self::Int4 | Self::Int8)
     }
@@ -112,7 +112,7 @@ const SEARCH_KEY: &str = "atsdb.text_search";
 pub enum SearchType {
     /// The words of a document.
     Vector,
-    /// What is looked for.
+    /// A condition on the words of a document.
     Query,
 }
 
@@ -151,7 +151,7 @@ pub enum TextType {
     Address(AddressType),
     /// A range.
     Range(RangeType),
-    /// The words of a document, or what is looked for among them.
+    /// The words of a document, or a query for them.
     Search(SearchType),
 }
 
@@ -213,18 +213,18 @@ impl TextType {
         }
     }
 
-    /// Whether values have another order than their texts. Those of full-text search have none.
+    /// Returns whether values have another order than their texts. Those of full-text search have none.
     pub fn has_own_order(&self) -> bool {
         matches!(self, Self::Enum(_)) || self.excludes_texts()
     }
 
-    /// Whether values are never looked for among texts or united with them, since a text may write them in several
-    /// ways.
+    /// Returns whether values are never looked for among texts or united with them, since a text may write them in
+    /// several ways.
     pub fn excludes_texts(&self) -> bool {
         matches!(self, Self::Address(_) | Self::Range(_) | Self::Search(_))
     }
 
-    /// Whether equal values may have different texts: `[1.0,2)` and `[1,2)`.
+    /// Returns whether equal values may have different texts: `[1.0,2)` and `[1,2)`.
     pub fn has_several_texts(&self) -> bool {
         *self == Self::Range(RangeType::Num)
     }
@@ -241,9 +241,14 @@ impl TextType {
             Self::Json => declared_field(field, ColumnType::Json),
             Self::Jsonb => jsonb_field(field),
             Self::Enum(of) => enumeration_field(field, of),
-            Self::Address(of) => field.with_metadata(HashMap::from([(ADDRESS_KEY.to_owned(), of.name().to_owned())])),
-            Self::Range(of) => field.with_metadata(HashMap::from([(RANGE_KEY.to_owned(), of.name().to_owned())])),
-            Self::Search(of) => field.with_metadata(HashMap::from([(SEARCH_KEY.to_owned(), of.name().to_owned())])),
+            Self::Address(of) => named(field, ADDRESS_KEY, of.name()),
+            Self::Range(of) => named(field, RANGE_KEY, of.name()),
+            Self::Search(of) => named(field, SEARCH_KEY, of.name()),
         }
     }
+}
+
+/// The field with the name of its type under a key.
+fn named(field: Field, key: &str, name: &str) -> Field {
+    field.with_metadata(HashMap::from([(key.to_owned(), name.to_owned())]))
 }

@@ -82,7 +82,7 @@ impl RangeCall {
     }
 }
 
-/// What a function of ranges returns.
+/// The type of the results of a function of ranges.
 pub(super) enum ResultOfRanges {
     Range,
     Element,

@@ -1,9 +1,10 @@
-//! What the functions of ranges compute, row by row. A constant is read once for all rows.
+//! The results of the functions of ranges, row by row. A constant is read once for all rows.
 
 use super::calls::RangeCall;
 use super::element::{Element, array_of, elements_of};
 use super::range::{RangeBound, ValueRange};
 use super::range_text::{read, written};
+use crate::functions::base::arguments::{value_in_row, values_of_texts};
 use crate::functions::base::text_types::RangeType;
 use crate::text::datafusion_errors::external;
 use atsdb_core::{Error, Result as CoreResult};
@@ -11,6 +12,7 @@ use datafusion::arrow::array::{ArrayRef, AsArray, BinaryArray, BooleanArray, Str
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, internal_err};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The results of a call in `count` rows. An argument of one row has its value in all of them. `places` is the number
@@ -27,7 +29,7 @@ pub(super) fn computed(
         return constructed(of, arguments, count);
     }
     let texts = if call == C::ContainsElement { &arguments[..1] } else { arguments };
-    let ranges = texts.iter().map(|texts| ranges_of(texts, of)).collect::<Result<Vec<_>>>()?;
+    let ranges = texts.iter().map(|texts| values_of_texts(texts, |text| read(text, of))).collect::<Result<Vec<_>>>()?;
     let rows = RowsOfRanges { ranges, of, count };
     Ok(match call {
         C::Construct => rows.ranges(|[range]| Ok(range))?,
@@ -47,7 +49,7 @@ pub(super) fn computed(
         C::Contains => rows.conditions(|[left, right]| left.contains(right))?,
         C::ContainsElement => {
             let elements = elements_of(&arguments[1], of)?;
-            let pair = |row| rows.range(0, row).zip(value_of(&elements, row));
+            let pair = |row| rows.range(0, row).zip(value_in_row(&elements, row));
             let found = (0..count).map(|row| pair(row).map(|(range, element)| range.contains_element(element)));
             Arc::new(found.collect::<BooleanArray>())
         }
@@ -56,8 +58,8 @@ pub(super) fn computed(
         C::EndsWithin => rows.conditions(|[left, right]| left.ends_within(right))?,
         C::StartsWithin => rows.conditions(|[left, right]| left.starts_within(right))?,
         C::IsAdjacent => rows.conditions(|[left, right]| left.is_adjacent_to(right))?,
-        C::Greatest => rows.extremes(|candidate, best| candidate > best),
-        C::Least => rows.extremes(|candidate, best| candidate < best),
+        C::Greatest => rows.extremes(Ordering::Greater),
+        C::Least => rows.extremes(Ordering::Less),
         C::NullIf => rows.different(),
     })
 }
@@ -72,7 +74,7 @@ struct RowsOfRanges {
 
 impl RowsOfRanges {
     fn range(&self, argument: usize, row: usize) -> Option<ValueRange> {
-        value_of(self.ranges.get(argument)?, row)
+        value_in_row(self.ranges.get(argument)?, row)
     }
 
     /// The result for the ranges of each row; NULL where one of them is.
@@ -109,13 +111,16 @@ impl RowsOfRanges {
         Ok(bounds.into_iter().map(Option::flatten).collect())
     }
 
-    /// The range whose key is better than those of the others in its row. NULLs are left out.
-    fn extremes(&self, is_better: fn(&[u8], &[u8]) -> bool) -> ArrayRef {
-        let extreme = |row: usize| {
-            let ranges = (0..self.ranges.len()).filter_map(|argument| self.range(argument, row));
-            ranges.reduce(|best, candidate| if is_better(&candidate.key(), &best.key()) { candidate } else { best })
+    /// The greatest or the least range of each row. NULLs are left out.
+    fn extremes(&self, extreme: Ordering) -> ArrayRef {
+        let better = |best: ValueRange, candidate: ValueRange| {
+            if candidate.positions().cmp(&best.positions()) == extreme { candidate } else { best }
         };
-        texts_of((0..self.count).map(extreme).collect(), self.of)
+        let of_row = |row: usize| {
+            let ranges = (0..self.ranges.len()).filter_map(|argument| self.range(argument, row));
+            ranges.reduce(better)
+        };
+        texts_of((0..self.count).map(of_row).collect(), self.of)
     }
 
     /// The first range of each row; NULL where the second one equals it.
@@ -123,19 +128,6 @@ impl RowsOfRanges {
         let different = |row: usize| self.range(0, row).filter(|range| self.range(1, row) != Some(*range));
         texts_of((0..self.count).map(different).collect(), self.of)
     }
-}
-
-fn value_of<T: Copy>(values: &[Option<T>], row: usize) -> Option<T> {
-    match values {
-        [value] => *value,
-        values => values.get(row).copied().flatten(),
-    }
-}
-
-fn ranges_of(texts: &ArrayRef, of: RangeType) -> Result<Vec<Option<ValueRange>>> {
-    let texts = cast(texts, &DataType::Utf8)?;
-    let read = |text: Option<&str>| text.map(|text| read(text, of).map_err(external)).transpose();
-    texts.as_string::<i32>().iter().map(read).collect()
 }
 
 fn texts_of(ranges: Vec<Option<ValueRange>>, of: RangeType) -> ArrayRef {
@@ -155,9 +147,9 @@ fn constructed(of: RangeType, arguments: &[ArrayRef], count: usize) -> Result<Ar
         None => vec![Some((true, false))],
     };
     let range = |row: usize| -> CoreResult<Option<ValueRange>> {
-        let Some((is_lower_inclusive, is_upper_inclusive)) = value_of(&flags, row) else { return Ok(None) };
+        let Some((is_lower_inclusive, is_upper_inclusive)) = value_in_row(&flags, row) else { return Ok(None) };
         let bound = |values: &[Option<Element>], is_inclusive: bool| -> CoreResult<RangeBound> {
-            let value = value_of(values, row).map(|value| value.to_bound(of)).transpose()?;
+            let value = value_in_row(values, row).map(|value| value.to_bound(of)).transpose()?;
             Ok(RangeBound { value, is_inclusive })
         };
         ValueRange::new(bound(&lower, is_lower_inclusive)?, bound(&upper, is_upper_inclusive)?, of).map(Some)
@@ -166,7 +158,7 @@ fn constructed(of: RangeType, arguments: &[ArrayRef], count: usize) -> Result<Ar
     Ok(texts_of(ranges, of))
 }
 
-/// Whether the lower bound and the upper one are inclusive.
+/// Returns whether the lower bound and the upper one are inclusive, by their brackets.
 fn inclusions(flags: Option<&str>) -> CoreResult<(bool, bool)> {
     match flags {
         Some("[]") => Ok((true, true)),

@@ -7,20 +7,19 @@ use atsdb_codec::time_unit_of;
 use atsdb_core::decimal::fits;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{Expr, lit};
+use datafusion::logical_expr::{Expr, Operator, binary_expr, lit};
 
 /// The comparisons with the bounds that a range has. `None` if it has none or is empty, or if a bound is no value of
 /// the column's type.
 pub(super) fn as_comparisons(range: ValueRange, column: &Expr, data_type: &DataType) -> Option<Expr> {
     let (lower, upper) = range.bounds()?;
     let mut conditions = Vec::new();
-    if let Some(value) = lower.value {
-        let (column, value) = (column.clone(), lit(value_of(value, data_type)?));
-        conditions.push(if lower.is_inclusive { column.gt_eq(value) } else { column.gt(value) });
-    }
-    if let Some(value) = upper.value {
-        let (column, value) = (column.clone(), lit(value_of(value, data_type)?));
-        conditions.push(if upper.is_inclusive { column.lt_eq(value) } else { column.lt(value) });
+    for (bound, inclusive, exclusive) in [(lower, Operator::GtEq, Operator::Gt), (upper, Operator::LtEq, Operator::Lt)]
+    {
+        if let Some(value) = bound.value {
+            let operator = if bound.is_inclusive { inclusive } else { exclusive };
+            conditions.push(binary_expr(column.clone(), operator, lit(value_of(value, data_type)?)));
+        }
     }
     conditions.into_iter().reduce(Expr::and)
 }

@@ -1,6 +1,6 @@
 //! The values within ranges: integers, decimals, dates and times, all in one form in which they are compared.
 
-use crate::functions::base::arguments::{per_second, strictly};
+use crate::functions::base::arguments::{per_second, strictly, values_of_texts};
 use crate::functions::base::text_types::RangeType;
 use crate::text::datafusion_errors::external;
 use crate::text::decimals;
@@ -8,12 +8,11 @@ use crate::text::errors::not_supported;
 use crate::text::time_text::{parse_date, parse_time};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::decimal::{self, fits};
-use atsdb_core::time::{DAY_MICROSECONDS, DAY_SECONDS, civil_from_days};
-use atsdb_core::{Error, TimeUnit};
+use atsdb_core::time::DAY_MICROSECONDS;
+use atsdb_core::{Error, TimeUnit, calendar_text};
 use datafusion::arrow::array::{
     ArrayRef, AsArray, Date32Array, Decimal128Array, Int32Array, Int64Array, TimestampMicrosecondArray,
 };
-use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Int64Type, TimeUnit as ArrowUnit};
 use datafusion::common::{DataFusionError, Result};
 use std::cmp::Ordering;
@@ -27,9 +26,9 @@ const FRACTION_DIGITS: u8 = DECIMAL_DIGITS_MAX;
 pub(crate) struct Element {
     /// The value, rounded down.
     whole: i128,
-    /// What is above `whole`.
+    /// The rest above `whole`.
     fraction: u128,
-    /// How many digits after the point a decimal is written with.
+    /// The number of digits after the point with which a decimal is written.
     places: u8,
 }
 
@@ -139,37 +138,16 @@ impl Element {
 
     /// The text that PostgreSQL has for a bound of a range.
     pub(super) fn written(self, of: RangeType) -> String {
+        // Bounds count days in 32 bits, or microseconds in 64.
+        let count = i64::try_from(self.whole).unwrap_or_default();
         match of {
             RangeType::Int4 | RangeType::Int8 => self.whole.to_string(),
             RangeType::Num => decimal::format(self.digits(self.places).unwrap_or_default(), self.places),
-            RangeType::Date => {
-                let (date, era) = date_text(self.whole);
-                format!("{date}{era}")
-            }
-            RangeType::Ts => time_text(self.whole, ""),
-            RangeType::Tstz => time_text(self.whole, "+00"),
+            RangeType::Date => calendar_text::date(count),
+            RangeType::Ts => calendar_text::timestamp(count, false),
+            RangeType::Tstz => calendar_text::timestamp(count, true),
         }
     }
-}
-
-/// A date, and what follows it if it is before the year 1.
-fn date_text(days: i128) -> (String, &'static str) {
-    // Bounds count days in 32 bits, or microseconds in 64.
-    let (year, month, day) = civil_from_days(i64::try_from(days).unwrap_or_default());
-    match year > 0 {
-        true => (format!("{year:04}-{month:02}-{day:02}"), ""),
-        false => (format!("{:04}-{month:02}-{day:02}", 1 - year), " BC"),
-    }
-}
-
-fn time_text(microseconds: i128, zone: &str) -> String {
-    let per_second = i128::from(TimeUnit::Microsecond.per_second());
-    let (seconds, rest) = (microseconds.div_euclid(per_second), microseconds.rem_euclid(per_second));
-    let day = i128::from(DAY_SECONDS);
-    let ((date, era), second) = (date_text(seconds.div_euclid(day)), seconds.rem_euclid(day));
-    let fraction = format!(".{rest:06}");
-    let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
-    format!("{date} {:02}:{:02}:{:02}{fraction}{zone}{era}", second / 3_600, second / 60 % 60, second % 60)
 }
 
 /// The type of the bounds of ranges as values. `places` is the number of digits after the point of decimals.
@@ -184,7 +162,7 @@ pub(crate) fn element_type(of: RangeType, places: i8) -> DataType {
     }
 }
 
-/// Whether values of a type are values within ranges, without a cast.
+/// Returns whether values of a type are values within ranges, without a cast.
 pub(crate) fn is_element_type(of: RangeType, data_type: &DataType) -> bool {
     match of {
         RangeType::Date => matches!(data_type, DataType::Date32),
@@ -194,7 +172,7 @@ pub(crate) fn is_element_type(of: RangeType, data_type: &DataType) -> bool {
     }
 }
 
-/// Whether values of a type are bounds of ranges, without a cast. A date is the time at which it begins.
+/// Returns whether values of a type are bounds of ranges, without a cast. A date is the time at which it begins.
 pub(super) fn is_bound_type(of: RangeType, data_type: &DataType) -> bool {
     is_element_type(of, data_type) || (is_of_times(of) && *data_type == DataType::Date32)
 }
@@ -224,11 +202,7 @@ pub(super) fn elements_of(values: &ArrayRef, of: RangeType) -> Result<Vec<Option
         data_type if data_type.is_integer() || *data_type == DataType::Date32 => {
             counts()?.into_iter().map(|count| count.map(|count| Element::of_whole(count.into()))).collect()
         }
-        _ => {
-            let texts = cast(values, &DataType::Utf8)?;
-            let read = |text: Option<&str>| text.map(|text| Element::read(text, of).map_err(external)).transpose();
-            texts.as_string::<i32>().iter().map(read).collect::<Result<_>>()?
-        }
+        _ => values_of_texts(values, |text| Element::read(text, of))?,
     })
 }
 

@@ -7,7 +7,7 @@ use super::conditions::as_comparisons;
 use super::element::{element_type, is_bound_type};
 use super::range_text::{places_of, read};
 use crate::functions::base::answers::{answer, are_constant};
-use crate::functions::base::arguments::type_name;
+use crate::functions::base::arguments::{is_text, type_name};
 use crate::functions::base::text_types::{RangeType, TextType};
 use crate::text::datafusion_errors::external;
 use crate::text::decimals;
@@ -95,7 +95,7 @@ impl RangeFunction {
         let is_wrong = |at: usize, field: &FieldRef| match TextType::of(field) {
             _ if self.call == RangeCall::ContainsElement && at == 1 => false,
             Some(own) => own != TextType::Range(of),
-            None if is_text(field.data_type()) => false,
+            None if is_text(field.data_type()) || field.data_type().is_null() => false,
             None if self.call == RangeCall::Construct && fields.len() > 1 && at < 2 => {
                 !is_bound_type(of, field.data_type())
             }
@@ -117,13 +117,6 @@ impl RangeFunction {
     fn no_function(&self, types: &[String]) -> DataFusionError {
         let error = sql_error(format!("function {}({}) does not exist", self.name(), types.join(", ")));
         external(error.with_hint("cast the arguments to ranges of one type, or to the type of the bounds"))
-    }
-}
-
-fn is_text(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Dictionary(_, values) => values.is_string(),
-        data_type => data_type.is_string() || data_type.is_null(),
     }
 }
 

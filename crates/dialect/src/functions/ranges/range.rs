@@ -23,7 +23,7 @@ pub(crate) enum ValueRange {
 
 /// A place between or at values: before all (-1), at a value (0) or after all (1); the value; before it (-1), at it (0)
 /// or after it (1). A lower bound stands where its range begins, an upper one where it ends.
-type BoundPosition = (i8, Element, i8);
+pub(super) type BoundPosition = (i8, Element, i8);
 
 impl RangeBound {
     fn lower_position(self) -> BoundPosition {
@@ -58,7 +58,7 @@ fn greatest(left: RangeBound, right: RangeBound, position: fn(RangeBound) -> Bou
     if position(left) >= position(right) { left } else { right }
 }
 
-/// Whether a range begins at the very place where another one ends.
+/// Returns whether a range begins at the very place where another one ends.
 fn is_adjacent(upper: RangeBound, lower: RangeBound) -> bool {
     match (upper.value, lower.value) {
         (Some(end), Some(start)) => end == start && upper.is_inclusive != lower.is_inclusive,
@@ -101,12 +101,17 @@ impl ValueRange {
         }
     }
 
-    /// Bytes in the order of ranges: the empty one first, then by their lower bounds, then by their upper ones. Equal
-    /// ranges have equal keys.
+    /// The positions of the lower and the upper bound; `None` if the range is empty. They have the order of ranges: the
+    /// empty one first, then by their lower bounds, then by their upper ones.
+    pub(super) fn positions(self) -> Option<[BoundPosition; 2]> {
+        self.bounds().map(|(lower, upper)| [lower.lower_position(), upper.upper_position()])
+    }
+
+    /// Bytes in the order of ranges. Equal ranges have equal keys.
     pub(super) fn key(self) -> Vec<u8> {
-        let Some((lower, upper)) = self.bounds() else { return vec![0] };
+        let Some(positions) = self.positions() else { return vec![0] };
         let mut key = vec![1];
-        for (of_all, value, of_value) in [lower.lower_position(), upper.upper_position()] {
+        for (of_all, value, of_value) in positions {
             key.push((of_all + 1).cast_unsigned());
             value.push_key(&mut key);
             key.push((of_value + 1).cast_unsigned());
@@ -114,20 +119,11 @@ impl ValueRange {
         key
     }
 
-    /// The places of both ranges' bounds: the first lower and upper one, then those of the other range. `None` if a
-    /// range is empty.
-    fn positions(self, other: Self) -> Option<[BoundPosition; 4]> {
-        let ((lower, upper), (other_lower, other_upper)) = (self.bounds()?, other.bounds()?);
-        Some([
-            lower.lower_position(),
-            upper.upper_position(),
-            other_lower.lower_position(),
-            other_upper.upper_position(),
-        ])
-    }
-
+    /// Returns whether the positions of both ranges' bounds fulfil a condition: the lower and the upper one of this
+    /// range, then those of the other one. An empty range fulfils none.
     fn compares(self, other: Self, condition: impl Fn([BoundPosition; 4]) -> bool) -> bool {
-        self.positions(other).is_some_and(condition)
+        let positions = self.positions().zip(other.positions());
+        positions.is_some_and(|([lower, upper], [from, to])| condition([lower, upper, from, to]))
     }
 
     /// `@>`
@@ -138,7 +134,7 @@ impl ValueRange {
     /// `@>` of a value.
     pub(super) fn contains_element(self, element: Element) -> bool {
         let at = (0, element, 0);
-        self.bounds().is_some_and(|(lower, upper)| lower.lower_position() <= at && at <= upper.upper_position())
+        self.positions().is_some_and(|[lower, upper]| lower <= at && at <= upper)
     }
 
     /// `&&`

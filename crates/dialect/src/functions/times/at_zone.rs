@@ -5,7 +5,7 @@
 //! a zone are instants nevertheless, such as `now()`; for them it calls `timezone_of_instant`, and `as_instant` where
 //! they become columns of a subquery.
 
-use crate::functions::base::answers::answer;
+use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::{is_text, per_second, strictly, text_of};
 use crate::text::datafusion_errors::external;
 use crate::text::zone::Zone;
@@ -111,8 +111,8 @@ impl ScalarUDFImpl for AsOf {
         if !is_text(&zone.data_type()) && !zone.data_type().is_null() {
             return exec_err!("date_trunc takes the name of a zone, such as 'Europe/Berlin' or '+02:00'");
         }
-        let is_scalar = !args.args.iter().any(|arg| matches!(arg, ColumnarValue::Array(_)));
-        let row_count = if is_scalar { 1 } else { args.number_rows };
+        let is_constant = are_constant(&args.args);
+        let row_count = if is_constant { 1 } else { args.number_rows };
         let counts = |time: &ColumnarValue| -> Result<ArrayRef> {
             let times = time.clone().into_array(row_count)?;
             strictly(&strictly(&times, &DataType::Timestamp(unit, Some("UTC".into())))?, &DataType::Int64)
@@ -126,7 +126,7 @@ impl ScalarUDFImpl for AsOf {
         });
         let moved: Int64Array = moved.collect();
         let moved: ArrayRef = cast(&(Arc::new(moved) as ArrayRef), &result)?;
-        answer(is_scalar, moved)
+        answer(is_constant, moved)
     }
 }
 
@@ -173,11 +173,11 @@ impl ScalarUDFImpl for AtZone {
         let result = args.return_type().clone();
         let [zone, time] = args.args.as_slice() else { return exec_err!("timezone takes a zone and a time") };
         let (unit, is_local) = self.reads(&time.data_type())?;
-        let is_scalar = matches!((zone, time), (ColumnarValue::Scalar(_), ColumnarValue::Scalar(_)));
-        let times = time.clone().into_array(if is_scalar { 1 } else { args.number_rows })?;
+        let is_constant = are_constant(&args.args);
+        let times = time.clone().into_array(if is_constant { 1 } else { args.number_rows })?;
         let moved = moved(&times, unit, &RowZones::of(zone)?, is_local)?;
         let moved: ArrayRef = cast(&(Arc::new(moved) as ArrayRef), &result)?;
-        answer(is_scalar, moved)
+        answer(is_constant, moved)
     }
 }
 

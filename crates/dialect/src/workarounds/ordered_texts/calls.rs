@@ -113,16 +113,12 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
         settle(call.args.iter_mut().collect(), Operator::Eq, schema)?;
         return Ok(Transformed::yes(enum_call(of_type, of).call(call.args)));
     }
-    if of.address().is_some()
-        && let Some(function) = function_of_type(&call.func, address_type_of(&call.args[0], schema))
-    {
-        let is_same = function == *call.func;
-        let call = function.call(call.args);
-        return Ok(if is_same { Transformed::no(call) } else { Transformed::yes(call) });
-    }
-    if let TextType::Range(of) = of
-        && let Some(function) = range_function_of(&call, of, schema)?
-    {
+    let of_type = match of {
+        TextType::Address(_) => function_of_type(&call.func, address_type_of(&call.args[0], schema)),
+        TextType::Range(of) => range_function_of(&call, of, schema)?,
+        _ => None,
+    };
+    if let Some(function) = of_type {
         let is_same = function == *call.func;
         let call = function.call(call.args);
         return Ok(if is_same { Transformed::no(call) } else { Transformed::yes(call) });

@@ -65,7 +65,8 @@ impl ExprPlanner for SearchOperands {
     }
 }
 
-/// Whether a vector matches a query. The vector of a text is not written as a text.
+/// The call that tells whether a vector matches a query, and its operands. The vector of a text is not written as a
+/// text first.
 fn match_of_vector(vector: Expr, query: Expr) -> (SearchCall, Vec<Expr>) {
     match vector {
         Expr::ScalarFunction(call) if search_call_of(&call.func) == Some(SearchCall::ToVector) => {

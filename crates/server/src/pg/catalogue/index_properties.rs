@@ -40,7 +40,7 @@ pub(super) fn has_method_property(arguments: &[Value]) -> Value {
     }
 }
 
-/// Whether a property is one of those that are present, or of those that are absent; NULL if it is unknown.
+/// TRUE for a property that is present, FALSE for one that is absent, and NULL for an unknown one.
 fn is_among(property: &Value, present: &[&str], absent: &[&str]) -> Value {
     let Some(name) = property.shown() else { return Value::Null };
     let is_in = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(&name));

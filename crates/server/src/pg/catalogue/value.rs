@@ -1,10 +1,10 @@
 //! The values that queries about the catalogue compute.
 
 use crate::pg::types::cells::Cell;
-use crate::pg::types::{calendar, known, text};
+use crate::pg::types::{known, text};
 use atsdb::interval_text::interval_text;
 use atsdb::time::DAY_MICROSECONDS;
-use atsdb::{array_text, decimal};
+use atsdb::{array_text, calendar_text, decimal};
 use std::cmp::Ordering;
 
 /// The maximum number of digits of a number.
@@ -53,8 +53,8 @@ impl Value {
             Self::Int(value) => value.to_string(),
             Self::Float(value) => text::float64(*value),
             Self::Text(text) | Self::Named(_, text) | Self::Numeric(text) => text.clone(),
-            Self::Date(days) => calendar::date(*days),
-            Self::Time(microseconds) => calendar::timestamp(*microseconds, true),
+            Self::Date(days) => calendar_text::date(*days),
+            Self::Time(microseconds) => calendar_text::timestamp(*microseconds, true),
             Self::Interval(microseconds) => interval_text(0, 0, microseconds.saturating_mul(1_000)),
             Self::Array(items) => array_text::format(items.iter().map(Self::element_text)),
             Self::Record(items) => {

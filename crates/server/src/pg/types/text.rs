@@ -1,11 +1,11 @@
 //! Values as text, in PostgreSQL's format.
 
 use super::cells::{Cell, Cells};
-use super::{calendar, known};
+use super::known;
 use crate::pg::error::PgError;
 use arrow::array::{Array, ArrayRef};
-use atsdb::array_text;
 use atsdb::interval_text::interval_text;
+use atsdb::{array_text, calendar_text};
 use std::fmt::Write;
 
 /// The value as text; `None` for NULL. Times beyond the range of PostgreSQL's types are formatted, too.
@@ -37,10 +37,10 @@ pub(in crate::pg) fn push(out: &mut Vec<u8>, type_id: u32, cell: &Cell<'_>) -> R
             out.extend(b"\\x");
             out.extend(bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| DIGITS[usize::from(digit)]));
         }
-        Cell::Date(days) => out.extend(calendar::date(*days).as_bytes()),
-        Cell::Time(microseconds) => out.extend(calendar::time(*microseconds).as_bytes()),
+        Cell::Date(days) => out.extend(calendar_text::date(*days).as_bytes()),
+        Cell::Time(microseconds) => out.extend(calendar_text::time(*microseconds).as_bytes()),
         Cell::Timestamp(Some(microseconds)) => {
-            out.extend(calendar::timestamp(*microseconds, type_id != known::TIMESTAMP).as_bytes());
+            out.extend(calendar_text::timestamp(*microseconds, type_id != known::TIMESTAMP).as_bytes());
         }
         Cell::Timestamp(None) => return Err(out_of_range()),
         Cell::Interval { months, days, microseconds } => {

@@ -106,7 +106,7 @@ fn reading_of(of: &DataType) -> Result<Option<&'static str>> {
     })
 }
 
-/// Whether it is the name of a type of the catalogue.
+/// Returns whether a name is that of this type of the catalogue.
 fn is_named(name: &ObjectName, wanted: &str) -> bool {
     let [schema @ .., last] = name.0.as_slice() else { return false };
     let is = |part: &ObjectNamePart, wanted: &str| {
@@ -199,7 +199,7 @@ pub(crate) fn bind_operators(expr: &mut Expr) {
     }
 }
 
-/// Whether the parser lets an operator bind looser than comparisons, which PostgreSQL does not.
+/// Returns whether the parser lets an operator bind looser than comparisons, which PostgreSQL does not.
 fn is_loose(op: &BinaryOperator) -> bool {
     use BinaryOperator as B;
     matches!(op, B::Arrow | B::LongArrow | B::HashArrow | B::HashLongArrow | B::HashMinus)
