@@ -7,8 +7,8 @@ use super::measure::MeasureState;
 /// most rows find their group among them, and would make it anew after it was set aside.
 pub(super) const HELD_GROUPS_MAX: usize = 1 << 21;
 
-/// Groups are set aside if they are at least this many and nearly all rows made a new one: those that follow will hardly
-/// find theirs, and a small index stays in the processor's cache.
+/// Groups are set aside if they are at least this many and nearly all rows made a new one: those that follow will
+/// hardly find theirs, and a small index stays in the processor's cache.
 pub(super) const NEW_GROUPS_MIN: usize = 1 << 17;
 
 /// Nearly all rows made a new group if at most one of this many found its group.
