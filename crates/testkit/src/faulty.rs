@@ -6,7 +6,7 @@ use atsdb_core::{
     Change, ChunkEntry, ChunkId, ColumnId, CommitOutcome, Counter, Durability, Error, ErrorKind, NewChunk, NumberBlock,
     NumberRequest, Result, Snapshot, StageId, Store, Table, TableDefinition, TableId, TimeRange,
 };
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -42,6 +42,8 @@ pub struct Faults {
     is_severed: AtomicBool,
     /// The action that replaces a failure, before or after the call.
     act: Mutex<Option<Action>>,
+    /// Held for reading while a call decides whether to act, and acts.
+    acting: RwLock<()>,
     /// How often each method was called.
     calls: Mutex<BTreeMap<&'static str, u64>>,
     /// A chunk whose pages cannot be read, and the number of attempts.
@@ -53,8 +55,9 @@ impl Faults {
     pub fn new(fails: Fails) -> Arc<Self> {
         let (left, failed, is_armed) = (AtomicI64::new(-1), Mutex::new(None), AtomicBool::new(false));
         let (act, calls, unreadable) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let acting = RwLock::default();
         let (fails, is_severed) = (Mutex::new(fails), AtomicBool::new(false));
-        Arc::new(Self { fails, left, failed, is_armed, is_severed, act, calls, unreadable })
+        Arc::new(Self { fails, left, failed, is_armed, is_severed, act, acting, calls, unreadable })
     }
 
     /// Runs an action before the call with this number, counted from 0. Then the call is made as usual.
@@ -99,9 +102,12 @@ impl Faults {
         self.is_armed.store(true, Ordering::SeqCst);
     }
 
-    /// Until the returned value is dropped, calls are not counted and do not fail.
+    /// Until the returned value is dropped, calls are not counted and do not fail. Waits for an action in progress,
+    /// which a call by a background thread may have begun; so actions must not call this.
     pub fn pause(&self) -> Pause<'_> {
-        Pause { faults: self, was_armed: self.is_armed.swap(false, Ordering::SeqCst) }
+        let was_armed = self.is_armed.swap(false, Ordering::SeqCst);
+        drop(self.acting.write());
+        Pause { faults: self, was_armed }
     }
 
     /// The method whose call failed, if one did.
@@ -139,14 +145,17 @@ impl Faults {
             return Err(Error::new(ErrorKind::Unavailable, format!("{method}: the process is gone")));
         }
         *self.calls.lock().entry(method).or_default() += 1;
+        let acting = self.acting.read_recursive();
         let fails = self.is_armed.load(Ordering::SeqCst) && self.left.fetch_sub(1, Ordering::SeqCst) == 0;
         if !fails {
+            drop(acting);
             return work();
         }
         let (act, fails) = (self.act.lock().take(), *self.fails.lock());
         if let Some(Action(act)) = act {
             if fails == Fails::Before {
                 act();
+                drop(acting);
                 return work();
             }
             let done = work();
