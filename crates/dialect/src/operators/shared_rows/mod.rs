@@ -4,7 +4,7 @@
 //! `array_agg` collects values in any order, and `random()` has another value each time. A plan has copies of such a
 //! step where a statement names an item of `WITH` more than once, or where a subquery is computed for all outer rows at
 //! once. All copies must return the same rows: [`rule`] puts a [`node::SharedRows`] over each of them, and the
-//! [`operator`] that is executed first computes the rows for all.
+//! [`operator`] that is executed first computes the rows for all. In `WITH RECURSIVE`, each round has values of its own.
 
 mod node;
 mod operator;
@@ -45,6 +45,6 @@ impl ExtensionPlanner for SharedRowsPlanner {
         let [input] = physical_inputs else { return internal_err!("SharedRows has one input") };
         let shared = Arc::clone(self.shared.lock().entry(node.number).or_default());
         let logical = UserDefinedLogicalNode::schema(node).inner();
-        Ok(Some(Arc::new(operator::SharedRowsExec::named(Arc::clone(input), shared, logical))))
+        Ok(Some(Arc::new(operator::SharedRowsExec::named(Arc::clone(input), shared, node.is_volatile, logical))))
     }
 }
