@@ -3,7 +3,8 @@
 use super::super::activity::DatabaseEntry;
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::indexes::{OPCLASSES, OPFAMILIES};
+use super::classes::HEAP;
+use super::indexes::{BTREE, OPCLASSES, OPFAMILIES};
 use super::keywords::keywords;
 use super::operators::operators;
 use super::procedures::{functions, named};
@@ -64,13 +65,13 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
         "pg_operator" => operators(),
         "pg_am" => rows_of(vec![
             vec![
-                ("oid", Value::Int(2)),
+                ("oid", Value::Int(HEAP)),
                 ("amname", Value::text("heap")),
                 ("amhandler", named((3, "heap_tableam_handler"))),
                 ("amtype", Value::text("t")),
             ],
             vec![
-                ("oid", Value::Int(403)),
+                ("oid", Value::Int(BTREE)),
                 ("amname", Value::text("btree")),
                 ("amhandler", named((330, "bthandler"))),
                 ("amtype", Value::text("i")),
@@ -114,7 +115,7 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
             let class = |(number, name, family, type_id): (i64, &'static str, i64, u32)| {
                 vec![
                     ("oid", Value::Int(number)),
-                    ("opcmethod", Value::Int(403)),
+                    ("opcmethod", Value::Int(BTREE)),
                     ("opcname", Value::text(name)),
                     ("opcnamespace", Value::Int(11)),
                     ("opcowner", Value::Int(OWNER)),
@@ -130,7 +131,7 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
             let family = |(number, name): (i64, &'static str)| {
                 vec![
                     ("oid", Value::Int(number)),
-                    ("opfmethod", Value::Int(403)),
+                    ("opfmethod", Value::Int(BTREE)),
                     ("opfname", Value::text(name)),
                     ("opfnamespace", Value::Int(11)),
                     ("opfowner", Value::Int(OWNER)),
