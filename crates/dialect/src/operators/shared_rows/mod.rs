@@ -4,8 +4,8 @@
 //! `array_agg` collects values in any order, and `random()` has another value each time. A plan has copies of such a
 //! step where a statement names an item of `WITH` more than once, or where a subquery is computed for all outer rows at
 //! once. All copies must return the same rows: [`rule`] puts a [`node::SharedRows`] over each of them, and the
-//! [`operator`] that is executed first computes the rows for all. In `WITH RECURSIVE`, rows with
-//! values such as those of `random()` are computed for each round.
+//! [`operator`] that is executed first computes the rows for all. In `WITH RECURSIVE`, rows with values such as those
+//! of `random()` are computed for each round.
 
 mod node;
 mod operator;
