@@ -39,7 +39,7 @@ impl SelectVisitor for GroupCasts {
 }
 
 impl GroupCasts {
-    /// Gives the groups and the calls distinct names. Something may refer to the names of the items.
+    /// Gives the groups and the calls distinct names. Items keep their names if others refer to them (`has_names`).
     fn settle(select: &mut Select, order_by: Option<&mut OrderBy>, has_names: bool) {
         let Select { projection, group_by, having, qualify, .. } = &*select;
         let parts_have_cast = has_cast(projection) || has_cast(group_by) || has_cast(having) || has_cast(qualify);
