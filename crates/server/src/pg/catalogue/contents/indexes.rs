@@ -13,7 +13,7 @@ fn each(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
 }
 
 /// The number of `btree` in `pg_am`, the method of all indexes.
-pub(in crate::pg::catalogue) const BTREE: i64 = 403;
+pub(in crate::pg) const BTREE: i64 = 403;
 
 /// The operator classes by which values are sorted: number, name, family, type.
 pub(super) const OPCLASSES: [(i64, &str, i64, u32); 19] = [
