@@ -32,8 +32,8 @@ workloads, reports = {}, {}
 # The workloads whose tables end with a mean of the queries.
 AVERAGED = ("tsbs", "hits")
 for name in (
-    "results.json", "pinger.json", "series.json", "headline.json", "memory.json", "questions.json", "servers.json", "serve.json",
-    *(f"{name}.json" for name in AVERAGED),
+    "results.json", "pinger.json", "series.json", "headline.json", "memory.json", "questions.json", "servers.json",
+    "serve.json", *(f"{name}.json" for name in AVERAGED),
 ):
     path = root / "docs/lab" / name
     report = json.loads(path.read_text()) if path.exists() else {"workloads": []}

@@ -7,8 +7,8 @@
 # contestants that are installed; `series`, which takes longest, on all except those that hardly differ from another;
 # `series` again with ten million rows on six contestants, which the README shows; `groupby`, and `series` once more,
 # on the analytical ones; `tsbs` and `hits` on those without QuestDB; `ingest` and then `serve` on servers; and `pinger`
-# and `memory` again, on fewer contestants, the latter with more rows. MySQL takes part if ATSDB_LAB_MYSQL_URL names a server.
-# It takes more than two hours, during which nothing else should run on the machine.
+# and `memory` again, on fewer contestants, the latter with more rows. MySQL takes part if ATSDB_LAB_MYSQL_URL names a
+# server. It takes more than two hours, during which nothing else should run on the machine.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 atsdb=${1:-target/release/atsdb}

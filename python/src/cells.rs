@@ -9,6 +9,7 @@ use atsdb::arrow::datatypes::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
     UInt16Type, UInt32Type, UInt64Type,
 };
+use atsdb::time::DAY_MICROSECONDS;
 use atsdb::{Error, ErrorKind};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDelta, PyDict, PyList, PyTime};
@@ -134,8 +135,8 @@ fn times_of_day(py: Python<'_>, column: &ArrayRef) -> PyResult<Vec<Py<PyAny>>> {
 }
 
 fn timedelta(py: Python<'_>, days: i64, microseconds: i64) -> PyResult<Py<PyAny>> {
-    let days = days + microseconds.div_euclid(86_400_000_000);
-    let rest = microseconds.rem_euclid(86_400_000_000);
+    let days = days + microseconds.div_euclid(DAY_MICROSECONDS);
+    let rest = microseconds.rem_euclid(DAY_MICROSECONDS);
     let days = i32::try_from(days).map_err(|_| refused(py, "the interval is out of range"))?;
     PyDelta::new(py, days, (rest / 1_000_000) as i32, (rest % 1_000_000) as i32, false)?.into_py_any(py)
 }

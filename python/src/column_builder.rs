@@ -3,6 +3,7 @@
 use crate::special_value::{is_document, is_missing, json_text, member_value};
 use crate::time_value::nanoseconds;
 use atsdb::arrow::array::ArrayRef;
+use atsdb::time::DAY_NANOSECONDS;
 use atsdb::{ColumnType, ColumnValues, ElementType};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -108,7 +109,7 @@ fn push_value(values: &mut ColumnValues, form: ValueForm, value: &Bound<'_, PyAn
         ColumnValues::Date(builder) => {
             let days = match value.is_instance_of::<PyInt>() {
                 true => value.extract()?,
-                false => exact(value, 86_400_000_000_000)?,
+                false => exact(value, DAY_NANOSECONDS.into())?,
             };
             builder.append_value(i32::try_from(days).map_err(|_| out_of_range())?);
         }

@@ -10,6 +10,7 @@ use atsdb::arrow::array::{
 };
 use atsdb::arrow::datatypes::IntervalMonthDayNano;
 use atsdb::sql::ParameterValue;
+use atsdb::time::DAY_SECONDS;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyFloat, PyInt, PyString};
@@ -104,7 +105,7 @@ fn array(items: &Bound<'_, PyAny>, depth: usize) -> PyResult<ParameterValue> {
 }
 
 fn timedelta(delta: &Bound<'_, PyDelta>) -> PyResult<ParameterValue> {
-    let seconds = i64::from(delta.get_days()) * 86_400 + i64::from(delta.get_seconds());
+    let seconds = i64::from(delta.get_days()) * DAY_SECONDS + i64::from(delta.get_seconds());
     let microseconds = seconds * 1_000_000 + i64::from(delta.get_microseconds());
     let too_long = || PyValueError::new_err(format!("{delta} is longer than 292 years"));
     // A `pandas.Timedelta` is a `timedelta` with nanoseconds.

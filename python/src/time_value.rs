@@ -1,12 +1,12 @@
 //! Points in time between Python and counts since 1970, exactly: a `datetime` without a zone is UTC, as in the store.
 
+use atsdb::time::{DAY_MICROSECONDS, DAY_NANOSECONDS, DAY_SECONDS};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyString, PyTzInfo};
 
 const NANOSECONDS: i128 = 1_000_000_000;
-const DAY_SECONDS: i128 = 86_400;
 
 /// Nanoseconds since 1970 of a `datetime`, a `date`, a `pandas.Timestamp`, a `numpy.datetime64` or a text; `None` for
 /// any other value.
@@ -16,7 +16,7 @@ pub(crate) fn nanoseconds(value: &Bound<'_, PyAny>) -> PyResult<Option<i128>> {
         let zone = value.getattr("tzinfo")?;
         let since = value.call_method1("__sub__", (epoch(py, !zone.is_none())?,))?;
         let delta = since.cast::<PyDelta>()?;
-        let seconds = i128::from(delta.get_days()) * DAY_SECONDS + i128::from(delta.get_seconds());
+        let seconds = i128::from(delta.get_days()) * i128::from(DAY_SECONDS) + i128::from(delta.get_seconds());
         // A `pandas.Timestamp` is a `datetime` with nanoseconds.
         let more = match value.getattr_opt("nanosecond")? {
             Some(nanosecond) => nanosecond.extract::<i128>()?,
@@ -26,7 +26,7 @@ pub(crate) fn nanoseconds(value: &Bound<'_, PyAny>) -> PyResult<Option<i128>> {
     }
     if value.is_instance_of::<PyDate>() {
         let day = value.call_method0("toordinal")?.extract::<i128>()? - 719_163;
-        return Ok(Some(day * DAY_SECONDS * NANOSECONDS));
+        return Ok(Some(day * i128::from(DAY_NANOSECONDS)));
     }
     if let Ok(text) = value.cast::<PyString>() {
         return match atsdb::Moment::parse(text.to_str()?) {
@@ -48,8 +48,8 @@ pub(crate) fn nanoseconds(value: &Bound<'_, PyAny>) -> PyResult<Option<i128>> {
 
 /// The `datetime` of a count of microseconds; in a zone, if there is one.
 pub(crate) fn datetime<'py>(py: Python<'py>, microseconds: i64, zone: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
-    let days = i32::try_from(microseconds.div_euclid(86_400_000_000)).unwrap_or(i32::MAX);
-    let rest = microseconds.rem_euclid(86_400_000_000);
+    let days = i32::try_from(microseconds.div_euclid(DAY_MICROSECONDS)).unwrap_or(i32::MAX);
+    let rest = microseconds.rem_euclid(DAY_MICROSECONDS);
     let (seconds, rest) = ((rest / 1_000_000) as i32, (rest % 1_000_000) as i32);
     let in_utc =
         epoch(py, zone.is_some())?.call_method1("__add__", (PyDelta::new(py, days, seconds, rest, false)?,))?;

@@ -57,8 +57,8 @@ pub use atsdb_core::{
     Durability, ElementType, Enumeration, Error, ErrorKind, ForeignKey, Identity, InMemory, Initially, MapWidth,
     PUBLIC_SCHEMA, QualifiedName, ReferentialAction, Result, Retention, SearchPath, Slice, SliceWidth, StoreWarning,
     Table, TableDefinition, TableId, TextLength, TimeColumn, TimeRange, TimeUnit, Unique, array_text, calendar_text,
-    decimal, duration, escapes, hex, interval, interval_text, json_text, limits, name, size, time, time_of_day,
-    time_text, uuid_text,
+    count_text, decimal, duration, escapes, hex, interval, interval_text, json_text, limits, name, size, time,
+    time_of_day, time_text, uuid_text,
 };
 pub use atsdb_derive::Record;
 pub use atsdb_engine::{

@@ -1,6 +1,8 @@
 //! Intervals in text, as PostgreSQL reads them: `1 year 2 mons -3 days 04:05:06.7`, `P1DT2H`, `1-2`, `3 4:05`, `1 day
 //! ago`; a plain number counts the unit after the quotes, or seconds.
 
+use crate::time::DAY_NANOSECONDS;
+
 const SECOND_NANOS: i128 = 1_000_000_000;
 const MONTH_DAYS: i128 = 30;
 
@@ -211,7 +213,7 @@ impl IntervalSum {
         self.months += if months > 1 { rounded(total, scale) } else { total / scale };
         let days = digits * days + of_month * MONTH_DAYS;
         self.days += days / scale;
-        let of_day = (days % scale) * 86_400 * SECOND_NANOS / scale;
+        let of_day = (days % scale) * i128::from(DAY_NANOSECONDS) / scale;
         self.nanos += of_day + digits / scale * nanos + digits % scale * nanos / scale;
     }
 

@@ -8,8 +8,8 @@
 //! - the metadata of a chunk ([`chunk`])
 //! - the contract of a store and its errors ([`store`], [`redefinition`], [`refusal`]), and rules against wrong clocks
 //!   ([`clock_skew`])
-//! - the text forms of times, sizes, durations and intervals ([`time_text`], [`calendar_text`], [`size`],
-//!   [`duration`], [`interval_text`]), backslash escapes ([`escapes`]) and hexadecimal digits ([`hex`])
+//! - the text forms of times, sizes, counts, durations and intervals ([`time_text`], [`calendar_text`], [`size`],
+//!   [`count_text`], [`duration`], [`interval_text`]), backslash escapes ([`escapes`]) and hexadecimal digits ([`hex`])
 //! - error kinds ([`error`]), limits ([`limits`]) and work on several threads ([`parallel`])
 //!
 //! Not owned: the bytes of pages (`codec`), how a store keeps them (`sqlite`, `sqlstore`, `memory`), and what is done
@@ -25,6 +25,7 @@ pub mod chunk_list;
 pub mod clock_skew;
 mod column;
 pub mod column_type;
+pub mod count_text;
 pub mod decimal;
 mod default_function;
 mod definition_check;

@@ -1,8 +1,7 @@
 //! Sizes in bytes as flags, environment variables, URLs and table options write them: `1 GiB`, `1.5G`, `500 MB`,
 //! `65536`.
 //!
-//! All of them are read here, so that the same text means the same size everywhere. Counts are written here, too, as
-//! messages show them.
+//! All of them are read here, so that the same text means the same size everywhere.
 
 use crate::error::{Error, Result};
 use crate::quantity::{multiply_decimal, split_number_and_unit};
@@ -49,27 +48,9 @@ pub fn format_size(bytes: u64) -> String {
     unit.map_or_else(|| bytes.to_string(), |(name, factor)| format!("{} {name}", bytes / factor))
 }
 
-/// Formats a count in groups of three digits: `1,234,567`.
-pub fn format_count(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_are_grouped_by_thousands() {
-        assert_eq!([0, 999, 1_000, 12_345_678].map(format_count), ["0", "999", "1,000", "12,345,678"]);
-    }
 
     #[test]
     fn a_formatted_size_is_read_back() {

@@ -143,6 +143,9 @@ pub const SECOND_MICROSECONDS: i64 = 1_000_000;
 /// The number of seconds in a day.
 pub const DAY_SECONDS: i64 = 86_400;
 
+/// The number of milliseconds in a day.
+pub const DAY_MILLISECONDS: i64 = DAY_SECONDS * 1_000;
+
 /// The number of microseconds in a day. A time of day is less.
 pub const DAY_MICROSECONDS: i64 = DAY_SECONDS * SECOND_MICROSECONDS;
 

@@ -124,18 +124,7 @@ fn sample_file(
     };
     let mut notes: Vec<String> = source.json.note.iter().chain(&source.notes).cloned().collect();
     if matches!(source.format, Format::Csv | Format::Text | Format::Sheet) {
-        let mut dialect = detect_dialect(source, options, nulls)?;
-        notes.append(&mut dialect.notes);
-        if !dialect.has_header && options.names.is_none() && !dialect.names.is_empty() {
-            let existing = existing.filter(|_| options.unpivot.is_none());
-            let (names, note) = names_by_position(&source.name, dialect.names.len(), options, existing)?;
-            dialect.names = names.unwrap_or(dialect.names);
-            notes.extend(note);
-        }
-        parser.format = RecordFormat::Separated(dialect.separator);
-        parser.names.clone_from(&dialect.names);
-        parser.unpivot = Unpivot::of(&source.name, &mut parser.names, options, nulls)?;
-        parser.dialect = Some(dialect);
+        notes.extend(take_dialect(source, &mut parser, options, nulls, existing)?);
     }
     if source.json.are_arrays {
         parser.format = RecordFormat::JsonArrays;
@@ -175,6 +164,29 @@ fn sample_file(
     facts.row_count_estimate =
         if facts.is_complete { facts.row_count } else { (facts.row_count as f64 * share.max(1.0)) as u64 };
     Ok(facts)
+}
+
+/// Makes a parser one of the separated values of a file, and returns notes about them.
+fn take_dialect(
+    source: &ImportFile,
+    parser: &mut RecordParser,
+    options: &Options,
+    nulls: &NullTexts,
+    existing: Option<&TableDefinition>,
+) -> Result<Vec<String>> {
+    let mut dialect = detect_dialect(source, options, nulls)?;
+    let mut notes = std::mem::take(&mut dialect.notes);
+    if !dialect.has_header && options.names.is_none() && !dialect.names.is_empty() {
+        let existing = existing.filter(|_| options.unpivot.is_none());
+        let (names, note) = names_by_position(&source.name, dialect.names.len(), options, existing)?;
+        dialect.names = names.unwrap_or(dialect.names);
+        notes.extend(note);
+    }
+    parser.format = RecordFormat::Separated(dialect.separator);
+    parser.names.clone_from(&dialect.names);
+    parser.unpivot = Unpivot::of(&source.name, &mut parser.names, options, nulls)?;
+    parser.dialect = Some(dialect);
+    Ok(notes)
 }
 
 /// The names of the objects that a member with dots in its name is in.

@@ -1,6 +1,6 @@
 //! Formats quantities for people: sizes in bytes, counts, durations. `atsdb::size` and `atsdb::duration` parse them.
 
-pub(crate) use atsdb::size::format_count as show_count;
+pub(crate) use atsdb::count_text::format_count as show_count;
 use std::time::Duration;
 
 /// `512 B`, `12.3 MB`: powers of 1,000, three digits.

@@ -4,6 +4,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type, SchemaRef, TimeUnit};
 use arrow::record_batch::RecordBatch;
+use atsdb::time::DAY_SECONDS;
 use atsdb::{Error, Result};
 use atsdb_export::value::Cells;
 
@@ -188,7 +189,7 @@ fn seconds(column: &ArrayRef) -> Result<Vec<f64>> {
         DataType::Timestamp(TimeUnit::Millisecond, _) => 1e3,
         DataType::Timestamp(TimeUnit::Microsecond, _) => 1e6,
         DataType::Timestamp(TimeUnit::Nanosecond, _) => 1e9,
-        DataType::Date32 => 1.0 / 86_400.0,
+        DataType::Date32 => 1.0 / DAY_SECONDS as f64,
         _ => 1.0,
     };
     let days = if *column.data_type() == DataType::Date32 { cast(column, &DataType::Int32)? } else { column.clone() };

@@ -5,7 +5,8 @@
 #![expect(clippy::disallowed_methods, reason = "this file owns the walks")]
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, ObjectName, Query, Select, Statement, TableFactor, ValueWithSpan, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, ObjectName, OrderBy, Query, Select, SetExpr, Statement, TableFactor, ValueWithSpan, Visit, VisitMut, Visitor,
+    VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -47,6 +48,63 @@ pub fn visit_outer_expressions_mut<B>(
 /// Calls `each` with the name of every table, the outer queries' before the inner ones'.
 pub fn visit_relations<B>(node: &impl Visit, each: impl FnMut(&ObjectName) -> ControlFlow<B>) -> ControlFlow<B> {
     visit(node, &mut Relations(each))
+}
+
+/// What [`visit_selects_mut`] calls.
+pub trait SelectVisitor {
+    /// What the visitor breaks off with.
+    type Break;
+
+    /// Called with each query before its SELECTs.
+    fn enter_query(&mut self, _: &Query) {}
+
+    /// Called once with each SELECT. If its query is this SELECT alone, the ORDER BY comes with it. The depth is the
+    /// number of queries around the SELECT, with its own.
+    fn visit_select(
+        &mut self,
+        select: &mut Select,
+        order_by: Option<&mut OrderBy>,
+        depth: usize,
+    ) -> ControlFlow<Self::Break>;
+}
+
+/// Calls a visitor with every SELECT, the outer ones before the inner ones.
+pub fn visit_selects_mut<B>(node: &mut impl VisitMut, visitor: &mut dyn SelectVisitor<Break = B>) -> ControlFlow<B> {
+    visit_mut(node, &mut Selects { visitor, bodies: Vec::new() })
+}
+
+struct Selects<'a, B> {
+    visitor: &'a mut dyn SelectVisitor<Break = B>,
+    /// For each query around: the address of the SELECT that it is, which has been visited with its ORDER BY.
+    bodies: Vec<Option<*const Select>>,
+}
+
+impl<B> VisitorMut for Selects<'_, B> {
+    type Break = B;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<B> {
+        self.visitor.enter_query(query);
+        let Query { body, order_by, .. } = query;
+        let SetExpr::Select(select) = body.as_mut() else {
+            self.bodies.push(None);
+            return ControlFlow::Continue(());
+        };
+        self.bodies.push(Some(std::ptr::from_ref::<Select>(select)));
+        self.visitor.visit_select(select, order_by.as_mut(), self.bodies.len())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<B> {
+        self.bodies.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<B> {
+        let address = std::ptr::from_ref::<Select>(select);
+        if self.bodies.last() == Some(&Some(address)) {
+            return ControlFlow::Continue(());
+        }
+        self.visitor.visit_select(select, None, self.bodies.len())
+    }
 }
 
 struct Expressions<F>(F);

@@ -4,6 +4,7 @@
 use super::errors::sql_error;
 use super::zone_names::{ABBREVIATIONS, fixed_offset, is_zone, zone_named};
 use atsdb_core::name::nearest_name;
+use atsdb_core::time::DAY_SECONDS;
 use atsdb_core::{Error, Result};
 use chrono::{DateTime, Offset, TimeZone};
 use chrono_tz::{OffsetComponents, OffsetName, TZ_VARIANTS, Tz};
@@ -16,7 +17,7 @@ const CHANGES_FROM: i64 = -4_733_510_400;
 const CHANGES_TO: i64 = 4_449_513_600;
 
 /// The offset is sampled once in this many seconds. No zone changed its clocks twice and back within that time.
-const STEP: i64 = 2 * 86_400;
+const STEP: i64 = 2 * DAY_SECONDS;
 
 /// Whether a text is the name of a time zone, as in `AT TIME ZONE`: `Europe/Berlin`, `+02:00`, `PST`.
 pub fn is_time_zone(name: &str) -> bool {

@@ -145,23 +145,28 @@ impl ImportFile {
         if let Some(part) = &source.part {
             return Err(unpack::no_parts(&source.name, part));
         }
-        if source.format == Format::Json {
-            let head =
-                read_head(source.open(&Arc::default())?, HEAD_BYTES).map_err(|error| source.read_error(error))?;
-            let outline = outline(source.open(&Arc::default())?).map_err(|error| source.read_error(error))?;
-            source.json = JsonRecords::find(&source.name, &head, &outline, options)?;
-            if !source.json.columns.is_empty() {
-                source.take_columns(progress)?;
-            }
-            if let Some(object) = source.json.members.clone() {
-                source.take_members(&object)?;
-            }
-        }
-        if source.format == Format::Lines {
-            let table = LineTable::find(&source.name, source.open(&Arc::default())?, options)?;
-            source.lines = Some(Arc::new(table));
-        }
+        source.find_records(options, progress)?;
         Ok(source)
+    }
+
+    /// Finds the records of JSON, and the table in aligned lines.
+    fn find_records(&mut self, options: &Options, progress: &dyn Fn(Progress)) -> Result<()> {
+        if self.format == Format::Json {
+            let head = read_head(self.open(&Arc::default())?, HEAD_BYTES).map_err(|error| self.read_error(error))?;
+            let outline = outline(self.open(&Arc::default())?).map_err(|error| self.read_error(error))?;
+            self.json = JsonRecords::find(&self.name, &head, &outline, options)?;
+            if !self.json.columns.is_empty() {
+                self.take_columns(progress)?;
+            }
+            if let Some(object) = self.json.members.clone() {
+                self.take_members(&object)?;
+            }
+        }
+        if self.format == Format::Lines {
+            let table = LineTable::find(&self.name, self.open(&Arc::default())?, options)?;
+            self.lines = Some(Arc::new(table));
+        }
+        Ok(())
     }
 
     /// The path of its uncompressed bytes.

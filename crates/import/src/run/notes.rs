@@ -6,7 +6,7 @@ use crate::facts::nulls::{NullCounts, NullTexts};
 use crate::plan::column::PlanColumn;
 use crate::records::error::shown;
 use atsdb_core::ColumnType;
-use atsdb_core::size::format_count;
+use atsdb_core::count_text::format_count;
 
 /// Maximum number of columns or files that a note names.
 const NAMES_SHOWN: usize = 4;

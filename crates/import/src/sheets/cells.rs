@@ -1,10 +1,8 @@
 //! The values of cells as text, in the form that the importer reads.
 
-use atsdb_core::time::{DAY_SECONDS, days_from_civil, format_date};
+use atsdb_core::time::{DAY_MILLISECONDS, days_from_civil, format_date};
 use calamine::{Data, DataRef, ExcelDateTime};
 use std::io::Write;
-
-const DAY_MILLISECONDS: i64 = DAY_SECONDS * 1_000;
 
 /// The first day after the last one of Excel, 9999-12-31, as a number of days in the system of 1900.
 const DAYS_MAX: f64 = 2_958_466.0;
@@ -144,7 +142,7 @@ fn iso_milliseconds(text: &str) -> Option<i64> {
         let value: f64 = rest[..length].parse().ok()?;
         milliseconds += value
             * match (rest[length..].chars().next()?, is_time) {
-                ('D', false) => 86_400_000.0,
+                ('D', false) => DAY_MILLISECONDS as f64,
                 ('H', true) => 3_600_000.0,
                 ('M', true) => 60_000.0,
                 ('S', true) => 1_000.0,

@@ -6,7 +6,7 @@ use crate::sheets::watched_file::ReadProgress;
 use crate::sheets::workbook::{ChosenSheet, MergedArea, Workbook, WorkbookKind};
 use crate::sheets::{damaged, too_large};
 use atsdb_core::Result;
-use atsdb_core::size::format_count;
+use atsdb_core::count_text::format_count;
 use atsdb_temporary::{PositionedFile, TemporaryFile, TemporarySpace, cannot_copy};
 use calamine::DataRef;
 use std::collections::BTreeMap;

@@ -10,8 +10,8 @@ use crate::options::selection;
 use crate::records::error::shown;
 use arrow::datatypes::{DataType, Field};
 use atsdb_codec::column_type_of;
+use atsdb_core::count_text::format_count;
 use atsdb_core::name::same_name;
-use atsdb_core::size::format_count;
 use atsdb_core::{ColumnType, Error, Result};
 
 /// The column type for an Arrow field.

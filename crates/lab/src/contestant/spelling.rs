@@ -3,7 +3,7 @@
 //! Owned here: whole statements. Not owned: types and literals ([`Dialect`]'s own file).
 
 use crate::contestant::dialect::Dialect;
-use atsdb::time::format_time;
+use atsdb::time::{DAY_SECONDS, format_time};
 use atsdb::{TableDefinition, TimeUnit};
 
 /// Contestants that share a dialect.
@@ -193,7 +193,7 @@ impl Dialect {
         let hour = 3_600 * unit.per_second();
         match (self, table.time_scale()) {
             // Dates are kept as days.
-            (Self::Sqlite, 86_400) => format!("({column} * 86400)"),
+            (Self::Sqlite, DAY_SECONDS) => format!("({column} * {DAY_SECONDS})"),
             (Self::Sqlite | Self::PostgresEpoch, _) => format!("({column} / {hour} * 3600)"),
             (Self::MysqlEpoch, _) => format!("({column} DIV {hour} * 3600)"),
             _ => self.hour(&column),

@@ -2,7 +2,7 @@
 
 use crate::data::answer::Cell;
 use crate::failure::Failure;
-use atsdb::time::days_from_civil;
+use atsdb::time::{DAY_SECONDS, days_from_civil};
 use serde_json::Value;
 
 /// The kind of values in a column of an answer.
@@ -44,7 +44,7 @@ fn days(text: &str) -> Option<i64> {
 /// `2024-01-31 23:59:59`, maybe with a fraction.
 fn time(text: &str) -> Option<Cell> {
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
-    let seconds = days(text)? * 86_400 + number(11, 13)? * 3_600 + number(14, 16)? * 60 + number(17, 19)?;
+    let seconds = days(text)? * DAY_SECONDS + number(11, 13)? * 3_600 + number(14, 16)? * 60 + number(17, 19)?;
     let fraction = text.get(19..).filter(|rest| rest.starts_with('.')).and_then(|rest| rest.parse::<f64>().ok());
     Some(match fraction {
         Some(fraction) if fraction > 0.0 => Cell::Float(seconds as f64 + fraction),

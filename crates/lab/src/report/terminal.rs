@@ -3,7 +3,7 @@
 use crate::measure::Unit;
 use crate::report::grid::{Grid, OURS, factor};
 use crate::report::results::{ContestantReport, MeasureResult, Report, Settings, WorkloadReport};
-use atsdb::size::format_count;
+use atsdb::count_text::format_count;
 
 /// The reason why some contestants have no figure.
 struct ReasonNote {

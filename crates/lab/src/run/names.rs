@@ -4,7 +4,7 @@ use crate::contestant::Contestant;
 use crate::server::ServerUrls;
 use crate::workload::Workload;
 use crate::{contestants, workloads};
-use atsdb::size::format_count;
+use atsdb::count_text::format_count;
 use atsdb::{Error, Result};
 
 /// Something that can be named in [`RunOptions`](crate::RunOptions).

@@ -3,6 +3,7 @@
 use super::types::Encoding;
 use arrow::datatypes::IntervalMonthDayNano;
 use atsdb_core::decimal;
+use atsdb_core::time::DAY_MICROSECONDS;
 use atsdb_core::time_text::days_of_date;
 use atsdb_core::uuid_text::canonical;
 use atsdb_foreign::Value;
@@ -35,7 +36,7 @@ impl Encoding {
             }
             (Self::Timestamp(unit), Date(year, month, day, hour, minute, second, fraction)) => {
                 let clock = microseconds((*hour).into(), *minute, *second, *fraction);
-                Value::time(days(*year, *month, *day)? * 86_400_000_000 + clock, unit)
+                Value::time(days(*year, *month, *day)? * i128::from(DAY_MICROSECONDS) + clock, unit)
             }
             (Self::Date, Date(year, month, day, ..)) => Value::Int(days(*year, *month, *day)?),
             (Self::Time, Time(false, 0, hour, minute, second, fraction)) => {

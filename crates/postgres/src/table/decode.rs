@@ -57,7 +57,7 @@ impl Encoding {
                 days => Value::Int(i128::from(days) + i128::from(EPOCH_DAYS)),
             },
             Self::Time => Value::Int(match i64::from_be_bytes(array(bytes)?) {
-                86_400_000_000 => return Err("24:00:00 is not a time of day here".to_owned()),
+                DAY_MICROSECONDS => return Err("24:00:00 is not a time of day here".to_owned()),
                 time => time.into(),
             }),
             Self::Interval => interval(bytes)?,
@@ -242,7 +242,7 @@ mod tests {
         let stamp = Encoding::Timestamp(TimeUnit::Microsecond);
         assert!(decode(stamp, &0_i64.to_be_bytes()) && !decode(stamp, &i64::MAX.to_be_bytes()));
         assert!(decode(Encoding::Date, &0_i32.to_be_bytes()) && !decode(Encoding::Date, &i32::MIN.to_be_bytes()));
-        assert!(!decode(Encoding::Time, &86_400_000_000_i64.to_be_bytes()));
+        assert!(!decode(Encoding::Time, &DAY_MICROSECONDS.to_be_bytes()));
         assert!(!decode(Encoding::Int, &[1, 2, 3]) && !decode(Encoding::Text, &[0xff]));
         let interval = |microseconds: i64| [&microseconds.to_be_bytes()[..], &[0; 8]].concat();
         assert!(decode(Encoding::Interval, &interval(1)) && !decode(Encoding::Interval, &interval(i64::MAX)));

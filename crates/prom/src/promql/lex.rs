@@ -1,6 +1,7 @@
 //! The words of an expression.
 
 use super::unescape::unescape;
+use atsdb_core::time::DAY_MILLISECONDS;
 use std::fmt;
 
 /// An expression that is not PromQL, and where.
@@ -234,15 +235,9 @@ pub(crate) fn parse_number(word: &str) -> Option<f64> {
 
 /// A duration like `1h30m` in seconds. Units are in descending order, each at most once.
 pub(crate) fn parse_duration(word: &str) -> Option<f64> {
-    const UNITS: [(&str, u64); 7] = [
-        ("y", 365 * 86_400_000),
-        ("w", 7 * 86_400_000),
-        ("d", 86_400_000),
-        ("h", 3_600_000),
-        ("m", 60_000),
-        ("s", 1000),
-        ("ms", 1),
-    ];
+    const DAY: u64 = DAY_MILLISECONDS.unsigned_abs();
+    const UNITS: [(&str, u64); 7] =
+        [("y", 365 * DAY), ("w", 7 * DAY), ("d", DAY), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
     let mut rest = word;
     let mut next = 0;
     let mut total: u64 = 0;

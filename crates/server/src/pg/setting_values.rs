@@ -3,6 +3,7 @@
 use super::error::{PgError, Severity};
 use atsdb::SearchPath;
 use atsdb::sql::is_time_zone;
+use atsdb::time::DAY_MILLISECONDS;
 use std::time::Duration;
 
 /// The setting with the schemas in which names that say none are looked up.
@@ -124,7 +125,7 @@ pub(super) fn parse_milliseconds(text: &str) -> Option<u64> {
         "s" => 1_000,
         "min" => 60_000,
         "h" => 3_600_000,
-        "d" => 86_400_000,
+        "d" => DAY_MILLISECONDS.unsigned_abs(),
         _ => return None,
     };
     count.checked_mul(factor)

@@ -19,8 +19,7 @@ use atsdb_dialect::text::literal_columns::LiteralColumn;
 use atsdb_dialect::text::time_text::TimeWord;
 use atsdb_dialect::workarounds::array_texts;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType as SqlType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-    UnaryOperator, Value as Token,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value as Token,
 };
 use std::sync::Arc;
 
@@ -189,13 +188,12 @@ fn literal(expression: &Expr) -> Option<Literal<'static>> {
 /// The value of an expression of integers, such as `60 * 60 * 24`. `None` if it does not fit the type of its operands.
 fn integer(expression: &Expr) -> Option<i64> {
     match expression {
-        Expr::Nested(inner) => integer(inner),
-        Expr::Cast { expr, data_type: SqlType::Int(None) | SqlType::Integer(None), .. } => {
-            integer(expr).filter(|value| is_int(*value))
-        }
-        Expr::Cast { expr, data_type: SqlType::BigInt(None), .. } | Expr::UnaryOp { op: UnaryOperator::Plus, expr } => {
-            integer(expr)
-        }
+        Expr::Nested(inner) | Expr::UnaryOp { op: UnaryOperator::Plus, expr: inner } => integer(inner),
+        Expr::Cast { expr, data_type, .. } => match column_type(data_type, "").ok()? {
+            ColumnType::Int64 => integer(expr),
+            ColumnType::Int32 => integer(expr).filter(|value| is_int(*value)),
+            _ => None,
+        },
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => integer(expr)?.checked_neg(),
         Expr::Value(value) => match &value.value {
             Token::Number(digits, _) => digits.parse().ok(),

@@ -114,8 +114,13 @@ impl PlanKey {
         Self::of(text, parameters, path)
     }
 
+    /// The key for the direct read that a query is for any values of its parameters; `None` if it is not kept.
+    fn of_direct_read(query: &Query) -> Option<Self> {
+        Self::of_types(&query.text, &query.parameters, query.snapshot.search_path())
+    }
+
     /// The key for the direct read of a statement with any values of these types; `None` if it is not kept.
-    pub(crate) fn of_types(text: &str, parameters: &Parameters, path: &SearchPath) -> Option<Self> {
+    fn of_types(text: &str, parameters: &Parameters, path: &SearchPath) -> Option<Self> {
         let types = match parameters {
             Parameters::Values(values) => values.iter().map(ScalarValue::data_type).collect(),
             Parameters::Texts(texts) if texts.is_empty() => Vec::new(),
@@ -138,18 +143,20 @@ impl PlanKey {
     }
 }
 
-/// The keys for what is known of a query that may be a direct read.
-pub(crate) struct ReadKeys {
-    /// For any values of its parameters; `None` if nothing is kept.
-    own: Option<PlanKey>,
-    /// For its template, if it has one.
-    of_template: Option<PlanKey>,
+/// The keys for the direct read that a query is. `None` where nothing is kept.
+pub(crate) struct DirectReadKeys {
+    /// That of the query, with any values of its parameters.
+    pub(crate) of_query: Option<PlanKey>,
+    /// That of its template, if it has one.
+    pub(crate) of_template: Option<PlanKey>,
 }
 
-impl ReadKeys {
+impl DirectReadKeys {
     pub(crate) fn of(text: &str, parameters: &Parameters, template: Option<&Template>, path: &SearchPath) -> Self {
-        let own = PlanKey::of_types(text, parameters, path);
-        Self { own, of_template: template.and_then(|template| PlanKey::of_template(template, path)) }
+        Self {
+            of_query: PlanKey::of_types(text, parameters, path),
+            of_template: template.and_then(|template| PlanKey::of_template(template, path)),
+        }
     }
 }
 
@@ -176,10 +183,11 @@ impl PlanCache {
 
     /// What is known of the queries that have a query's template.
     pub(crate) fn template(&self, query: &Query, template: &Template) -> Option<TemplateState> {
-        self.template_at(&PlanKey::of_template(template, query.snapshot.search_path())?, query)
+        self.template_by_key(&PlanKey::of_template(template, query.snapshot.search_path())?, query)
     }
 
-    fn template_at(&self, key: &PlanKey, query: &Query) -> Option<TemplateState> {
+    /// [`template`](Self::template) of a query whose template has this key.
+    pub(crate) fn template_by_key(&self, key: &PlanKey, query: &Query) -> Option<TemplateState> {
         match self.get(key, query.snapshot.tables(), query.scope?)? {
             CachedResult::Template(state) => Some(state),
             _ => None,
@@ -193,32 +201,23 @@ impl PlanCache {
     }
 
     /// The direct read that a query is for any values of its parameters, if it is one.
-    pub(crate) fn direct(&self, query: &Query) -> Option<Arc<DirectRead>> {
-        self.direct_at(&PlanKey::of_types(&query.text, &query.parameters, query.snapshot.search_path())?, query)
+    pub(crate) fn direct_read(&self, query: &Query) -> Option<Arc<DirectRead>> {
+        self.direct_read_by_key(&PlanKey::of_direct_read(query)?, query)
     }
 
-    fn direct_at(&self, key: &PlanKey, query: &Query) -> Option<Arc<DirectRead>> {
+    /// [`direct_read`](Self::direct_read) of a query that has this key.
+    pub(crate) fn direct_read_by_key(&self, key: &PlanKey, query: &Query) -> Option<Arc<DirectRead>> {
         match self.get(key, query.snapshot.tables(), query.scope?)? {
             CachedResult::Direct(direct) => direct,
             _ => None,
         }
     }
 
-    /// [`direct`](Self::direct) of a query with these keys.
-    pub(crate) fn direct_by(&self, keys: &ReadKeys, query: &Query) -> Option<Arc<DirectRead>> {
-        self.direct_at(keys.own.as_ref()?, query)
-    }
-
-    /// [`template`](Self::template) of a query with these keys.
-    pub(crate) fn template_by(&self, keys: &ReadKeys, query: &Query) -> Option<TemplateState> {
-        self.template_at(keys.of_template.as_ref()?, query)
-    }
-
     /// Returns whether a query that was planned lately, with one of these keys, was a direct read that may take only a
     /// moment. The definitions may have changed since.
-    pub(crate) fn may_be_short(&self, keys: &ReadKeys) -> bool {
+    pub(crate) fn may_be_short(&self, keys: &DirectReadKeys) -> bool {
         let mut state = self.0.lock();
-        keys.own.iter().chain(&keys.of_template).any(|key| match state.results.get(key) {
+        keys.of_query.iter().chain(&keys.of_template).any(|key| match state.results.get(key) {
             Some(CachedResult::Direct(Some(direct))) => direct.may_be_short(),
             Some(CachedResult::Template(TemplateState::Direct(read))) => read.direct.may_be_short(),
             _ => false,
@@ -228,8 +227,7 @@ impl PlanCache {
     /// Notes what the physical plan of a query, for this many threads, shows.
     pub(crate) fn learn(&self, candidate: Candidate, plan: &Arc<dyn ExecutionPlan>, threads: usize) {
         let Candidate { query, form, headings } = candidate;
-        let key = PlanKey::of_types(&query.text, &query.parameters, query.snapshot.search_path());
-        let (Some(key), Some(scope)) = (key, query.scope) else { return };
+        let (Some(key), Some(scope)) = (PlanKey::of_direct_read(&query), query.scope) else { return };
         let groups = DirectGroups::of(form, plan, threads, &query.parameters, &headings);
         let direct = groups.map(|groups| Arc::new(DirectRead::Groups(groups)));
         self.put(key, CachedResult::Direct(direct), query.snapshot.tables(), scope);
@@ -284,7 +282,6 @@ fn versions(tables: &[Table]) -> impl Iterator<Item = (TableId, u64)> {
 /// The cache keys of a query.
 pub(crate) fn keys_of(query: &Query) -> Option<(PlanKey, PlanKey, DefinitionScope)> {
     let scope = query.scope?;
-    let path = query.snapshot.search_path();
-    let values = PlanKey::of_values(&query.text, &query.parameters, path)?;
-    Some((values, PlanKey::of_types(&query.text, &query.parameters, path)?, scope))
+    let values = PlanKey::of_values(&query.text, &query.parameters, query.snapshot.search_path())?;
+    Some((values, PlanKey::of_direct_read(query)?, scope))
 }

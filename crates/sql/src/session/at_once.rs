@@ -8,7 +8,7 @@ use super::state::Session;
 use super::templates::{has_no_values, values_of};
 use crate::run::answer::{Answer, AnswerRows};
 use crate::run::permission::Permission;
-use crate::run::plan_cache::{ReadKeys, TemplateState};
+use crate::run::plan_cache::{DirectReadKeys, TemplateState};
 use crate::run::query::Query;
 use crate::run::worker::read_directly;
 use crate::scan::direct::{DirectRead, ReadLength};
@@ -49,7 +49,7 @@ impl Session {
         }
         let template = if has_no_values(&parameters) { Template::of(text) } else { None };
         let plans = self.worker.plans();
-        let keys = ReadKeys::of(text, &parameters, template.as_ref(), &self.search_path());
+        let keys = DirectReadKeys::of(text, &parameters, template.as_ref(), &self.search_path());
         if !plans.may_be_short(&keys) {
             return None;
         }
@@ -57,11 +57,15 @@ impl Session {
         self.interrupt.reset();
         let (text, position) = (text.to_owned(), statement.position());
         let query = Query { text, position, parameters, snapshot, files: None, scope: Some(scope) };
-        if let Some(direct) = plans.direct_by(&keys, &query) {
+        if let Some(key) = &keys.of_query
+            && let Some(direct) = plans.direct_read_by_key(key, &query)
+        {
             return self.read_at_once(&direct, &query.snapshot, &query.parameters);
         }
         let template = template?;
-        let TemplateState::Direct(read) = plans.template_by(&keys, &query)? else { return None };
+        let TemplateState::Direct(read) = plans.template_by_key(keys.of_template.as_ref()?, &query)? else {
+            return None;
+        };
         let values = values_of(&template.constants, &read.types)?;
         self.read_at_once(&read.direct, &query.snapshot, &Parameters::Values(values))
     }

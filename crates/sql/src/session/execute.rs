@@ -110,7 +110,7 @@ impl Session {
         {
             return Ok(Answer::Rows(AnswerRows::fixed(rows)));
         }
-        let Some(direct) = self.worker.plans().direct(&query) else { return self.query_with_constants(query) };
+        let Some(direct) = self.worker.plans().direct_read(&query) else { return self.query_with_constants(query) };
         match read_directly(&direct, &query.snapshot, &query.parameters, ReadLength::Any, &self.interrupt)? {
             Some(batches) => {
                 self.interrupt.check()?;

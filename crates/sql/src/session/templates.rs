@@ -75,7 +75,7 @@ impl Session {
                 Some(read) => TemplateState::Direct(Arc::new(read)),
                 None => TemplateState::Planned,
             },
-            false if plans.direct(planned).is_some() => TemplateState::Seen,
+            false if plans.direct_read(planned).is_some() => TemplateState::Seen,
             false => return,
         };
         plans.put_template(planned, template, state);
@@ -84,7 +84,7 @@ impl Session {
     /// The direct read that the queries with a template are. With the constants of a query that was just planned, it
     /// must be the read of that query.
     fn template_read(&self, planned: &Query, template: &Template) -> Option<TemplateRead> {
-        let own = self.worker.plans().direct(planned)?;
+        let own = self.worker.plans().direct_read(planned)?;
         let types: Arc<[DataType]> = self.prepare(&template.text, &[]).ok()?.parameter_types().into();
         let parameters = Parameters::Values(values_of(&template.constants, &types)?);
         let query = Query { text: template.text.clone(), parameters: parameters.clone(), ..planned.clone() };
@@ -170,7 +170,7 @@ mod tests {
             let Answer::Rows(rows) = session.execute(&statement, &[]).unwrap() else { panic!("{sql} has no rows") };
             (rows.schema(), rows.map(Result::unwrap).collect::<Vec<_>>())
         };
-        let is_kept = |sql: &str| session.worker.plans().direct(&query(&session, sql)).is_some();
+        let is_kept = |sql: &str| session.worker.plans().direct_read(&query(&session, sql)).is_some();
         for sql in [
             "SELECT 1",
             "SELECT 1 AS one, 'x' || 'y' AS two, CAST(NULL AS INT) AS three, 1.5, TRUE, ARRAY[1, 2] AS five",
@@ -202,7 +202,7 @@ mod tests {
             assert_eq!(run(&session, &form(1, minute)), usize::from(minute % 3 == 1));
         }
         // These queries have left no plans of their own.
-        assert!(session.worker.plans().direct(&query(&session, &form(1, 59))).is_none());
+        assert!(session.worker.plans().direct_read(&query(&session, &form(1, 59))).is_none());
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
         for minute in 0..60 {
             assert_eq!(run(&session, &form(&format!("00:{minute:02}:00"))), usize::from(minute % 3 == 1), "{minute}");
         }
-        assert!(session.worker.plans().direct(&query(&session, &form("00:58:00"))).is_none());
+        assert!(session.worker.plans().direct_read(&query(&session, &form("00:58:00"))).is_none());
         assert_eq!(run(&session, &form("00:01:00.000001")), 0);
         // The same text without the type is learned separately.
         assert!(state(&session, &form("00:07:00").replace("TIMESTAMP ", "")).is_none());
@@ -266,7 +266,7 @@ mod tests {
         // A condition that a direct read cannot have.
         let planned = "SELECT count(*), sum(n) FROM days WHERE n + 0 >= 0";
         answer(sql);
-        let direct = session.worker.plans().direct(&query(&session, sql)).unwrap();
+        let direct = session.worker.plans().direct_read(&query(&session, sql)).unwrap();
         let read = || {
             let (snapshot, _) = session.snapshot().unwrap();
             direct.read(&snapshot, &Parameters::none(), ReadLength::Any, &|| Ok(())).unwrap()

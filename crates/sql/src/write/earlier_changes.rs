@@ -19,9 +19,19 @@ struct ChangedChunk {
     /// Whether each row has changed, as far as the last one that has.
     rows: Vec<bool>,
     changes: Vec<PartialChange>,
-    /// Whether the batch has replaced the chunk, by a successor that it can replace again, if there is one.
-    is_replaced: bool,
-    successor: Option<ChunkId>,
+    present: PresentChunk,
+}
+
+/// The chunk of the batch that has the rows of a chunk of the snapshot.
+#[derive(Debug, Clone, Copy, Default)]
+enum PresentChunk {
+    /// The batch has not replaced the chunk.
+    #[default]
+    Original,
+    /// The batch has replaced the chunk by another one, which it can replace again.
+    Successor(ChunkId),
+    /// The batch has replaced the chunk by none that it can replace again.
+    Final,
 }
 
 impl EarlierChanges {
@@ -44,18 +54,19 @@ impl EarlierChanges {
 
     /// The chunk of the batch that has the rows of a chunk of the snapshot.
     pub(super) fn present(&self, chunk: ChunkId) -> Result<ChunkId> {
-        match self.chunks.get(&chunk) {
-            Some(ChangedChunk { is_replaced: true, successor, .. }) => successor.ok_or_else(|| {
+        match self.chunks.get(&chunk).map(|changed| changed.present).unwrap_or_default() {
+            PresentChunk::Original => Ok(chunk),
+            PresentChunk::Successor(successor) => Ok(successor),
+            PresentChunk::Final => {
                 let message = "two parts of the statement change more rows of a table than fit into memory";
-                Error::new(ErrorKind::Limit, message).with_hint("write BEGIN, a statement for each change, COMMIT")
-            }),
-            _ => Ok(chunk),
+                Err(Error::new(ErrorKind::Limit, message).with_hint("write BEGIN, a statement for each change, COMMIT"))
+            }
         }
     }
 
     /// Notes that the batch has replaced the rows of a chunk of the snapshot.
     pub(super) fn note_replaced(&mut self, chunk: ChunkId, successor: Option<ChunkId>) {
-        let changed = self.chunks.entry(chunk).or_default();
-        (changed.is_replaced, changed.successor) = (true, successor);
+        let present = successor.map_or(PresentChunk::Final, PresentChunk::Successor);
+        self.chunks.entry(chunk).or_default().present = present;
     }
 }

@@ -5,6 +5,7 @@ use crate::text::errors::sql_error;
 use crate::text::tree_walk::visit_expressions_mut;
 use atsdb_codec::time_unit_of;
 use atsdb_core::name::nearest_name;
+use atsdb_core::time::DAY_SECONDS;
 use atsdb_core::{Error, Result};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
 use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
@@ -267,7 +268,7 @@ pub(crate) fn value_in_row<T: Copy>(values: &[Option<T>], row: usize) -> Option<
 pub fn counts_per_second(data_type: &DataType) -> f64 {
     match plain_type(data_type) {
         DataType::Timestamp(unit, _) | DataType::Duration(unit) => per_second(*unit) as f64,
-        DataType::Date32 => 1.0 / 86_400.0,
+        DataType::Date32 => 1.0 / DAY_SECONDS as f64,
         DataType::Date64 => 1_000.0,
         _ => 1.0,
     }

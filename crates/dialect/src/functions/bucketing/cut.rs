@@ -10,7 +10,7 @@ use crate::text::errors::sql_error;
 use crate::text::time_text::{parse_time, read_time};
 use crate::text::zone::Zone;
 use atsdb_codec::time_unit_of;
-use atsdb_core::time::DAY_NANOSECONDS;
+use atsdb_core::time::{DAY_NANOSECONDS, DAY_SECONDS};
 use atsdb_core::{Error, TimeUnit};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
 use datafusion::arrow::compute::cast;
@@ -85,7 +85,9 @@ impl<'a> Arguments<'a> {
             _ => None,
         };
         let origin = match self.origin {
-            Some(origin) if is_date => Some(origin_ticks(origin, ArrowUnit::Second, None)?.div_euclid(86_400)),
+            Some(origin) if is_date => {
+                Some(origin_ticks(origin, ArrowUnit::Second, None)?.div_euclid(DAY_SECONDS.into()))
+            }
             Some(origin) => Some(origin_ticks(origin, unit, zone.as_deref())?),
             None => None,
         };

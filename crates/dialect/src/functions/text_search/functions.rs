@@ -169,12 +169,12 @@ impl SearchCall {
             Self::Headline => {
                 let of_second = fields.get(1).and_then(|field| TextType::of(field));
                 if fields.len() == 3 && of_second == Some(TextType::Search(SearchType::Query)) {
-                    &[&[P::Text, P::Query, P::Text]]
+                    &[&[P::Text, P::Query, P::Options]]
                 } else {
                     &[
                         &[P::Text, P::Query],
                         &[P::Configuration, P::Text, P::Query],
-                        &[P::Configuration, P::Text, P::Query, P::Text],
+                        &[P::Configuration, P::Text, P::Query, P::Options],
                     ]
                 }
             }
@@ -330,7 +330,7 @@ fn array_of(of: &DataType, answers: Vec<Option<SearchAnswer>>) -> ArrayRef {
 fn computed(call: SearchCall, operands: &Operands) -> Result<SearchAnswer> {
     use SearchAnswer as A;
     use SearchCall as C;
-    let text = || match operands.text(0) {
+    let text = || match operands.text() {
         Some(text) => Ok(text),
         None => internal_err!("{} without a text", call.name()),
     };
@@ -377,8 +377,8 @@ fn computed(call: SearchCall, operands: &Operands) -> Result<SearchAnswer> {
             A::Real(by(weights, operands.vector(0)?, operands.query(0)?, method).map_err(external)?)
         }
         C::Headline => {
-            let options = operands.text(1).unwrap_or_default();
-            A::Text(headline(operands.configuration(), text()?, operands.query(0)?, options).map_err(external)?)
+            let (configuration, query) = (operands.configuration(), operands.query(0)?);
+            A::Text(headline(configuration, text()?, query, operands.options()).map_err(external)?)
         }
         C::Lexize => {
             let word = operands.dictionary()?.normalized(text()?);

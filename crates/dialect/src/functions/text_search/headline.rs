@@ -2,7 +2,7 @@
 
 use super::dictionaries::Configuration;
 use super::excerpt::{Excerpt, Looks};
-use super::headline_options::HeadlineOptions;
+use super::headline_options::{DEFAULTS, HeadlineOptions};
 use super::query::Query;
 use super::token_kinds::TokenKind;
 use atsdb_core::Result;
@@ -45,13 +45,18 @@ struct HeadlineText<'a> {
     /// The positions among these words of those that the query found, in ascending order.
     found: Vec<usize>,
     excerpt: Excerpt<'a>,
-    options: HeadlineOptions,
+    options: &'a HeadlineOptions,
     looks: Looks,
 }
 
-/// The excerpts of a text around the words of a query. Options are written as `MaxWords=10, StartSel=*`.
-pub(super) fn headline(configuration: Configuration, text: &str, query: &Query, options: &str) -> Result<String> {
-    let options = HeadlineOptions::parse(options)?;
+/// The excerpts of a text around the words of a query.
+pub(super) fn headline(
+    configuration: Configuration,
+    text: &str,
+    query: &Query,
+    options: Option<&HeadlineOptions>,
+) -> Result<String> {
+    let options = options.unwrap_or(&DEFAULTS);
     let mut text = HeadlineText::of(configuration, text, query, options)?;
     if text.words.is_empty() {
         return Ok(String::new());
@@ -67,7 +72,7 @@ pub(super) fn headline(configuration: Configuration, text: &str, query: &Query, 
 }
 
 impl<'a> HeadlineText<'a> {
-    fn of(configuration: Configuration, text: &'a str, query: &'a Query, options: HeadlineOptions) -> Result<Self> {
+    fn of(configuration: Configuration, text: &'a str, query: &'a Query, options: &'a HeadlineOptions) -> Result<Self> {
         let mut words: Vec<HeadlineWord<'a>> = Vec::new();
         let mut looks = Looks::of("ts_headline");
         for (token, position, normal) in configuration.tokens(text) {
@@ -301,7 +306,7 @@ impl<'a> HeadlineText<'a> {
 
     /// The headline with the marks of the options.
     fn written(&self) -> String {
-        let options = &self.options;
+        let options = self.options;
         let mut headline = String::new();
         let (mut is_inside, mut is_first) = (false, true);
         for word in self.words.iter().filter(|word| !word.is_repeated) {

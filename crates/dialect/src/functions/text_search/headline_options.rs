@@ -1,6 +1,7 @@
 //! The options of headlines: `MaxWords=10, StartSel="<i>"`.
 
 use atsdb_core::{Error, Result};
+use std::borrow::Cow;
 
 /// The greatest number of words or fragments that an option may ask for.
 const COUNT_MAX: usize = 100_000;
@@ -16,24 +17,27 @@ pub(super) struct HeadlineOptions {
     pub(super) fragments_max: usize,
     /// True if the whole document is the headline.
     pub(super) highlights_all: bool,
-    pub(super) start: String,
-    pub(super) stop: String,
+    pub(super) start: Cow<'static, str>,
+    pub(super) stop: Cow<'static, str>,
     /// The text between two excerpts.
-    pub(super) delimiter: String,
+    pub(super) delimiter: Cow<'static, str>,
 }
+
+/// The options of a call without any.
+pub(super) static DEFAULTS: HeadlineOptions = HeadlineOptions {
+    words_max: 35,
+    words_min: 15,
+    short_word: 3,
+    fragments_max: 0,
+    highlights_all: false,
+    start: Cow::Borrowed("<b>"),
+    stop: Cow::Borrowed("</b>"),
+    delimiter: Cow::Borrowed(" ... "),
+};
 
 impl HeadlineOptions {
     pub(super) fn parse(text: &str) -> Result<Self> {
-        let mut options = Self {
-            words_max: 35,
-            words_min: 15,
-            short_word: 3,
-            fragments_max: 0,
-            highlights_all: false,
-            start: "<b>".to_owned(),
-            stop: "</b>".to_owned(),
-            delimiter: " ... ".to_owned(),
-        };
+        let mut options = DEFAULTS.clone();
         let mut rest = text.trim();
         while !rest.is_empty() {
             let wrong = || {
@@ -60,9 +64,9 @@ impl HeadlineOptions {
             "minwords" => self.words_min = count(name, &value)?,
             "shortword" => self.short_word = count(name, &value)?,
             "maxfragments" => self.fragments_max = count(name, &value)?,
-            "startsel" => self.start = value,
-            "stopsel" => self.stop = value,
-            "fragmentdelimiter" => self.delimiter = value,
+            "startsel" => self.start = value.into(),
+            "stopsel" => self.stop = value.into(),
+            "fragmentdelimiter" => self.delimiter = value.into(),
             "highlightall" => {
                 let value = value.to_ascii_lowercase();
                 self.highlights_all = matches!(value.as_str(), "1" | "on" | "true" | "t" | "y" | "yes");

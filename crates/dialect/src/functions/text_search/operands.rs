@@ -1,6 +1,7 @@
 //! The arguments of a call for one row after another. A constant is read once.
 
 use super::dictionaries::{Configuration, Dictionary};
+use super::headline_options::HeadlineOptions;
 use super::query::Query;
 use super::query_text;
 use super::ranking::weights_of;
@@ -27,6 +28,8 @@ pub(super) enum Parameter {
     Texts,
     /// The weights of D, C, B and A in ranks.
     Weights,
+    /// The options of headlines.
+    Options,
 }
 
 impl Parameter {
@@ -50,6 +53,7 @@ enum Argument {
     Weight(Weight),
     Texts(Vec<Option<String>>),
     Weights([f32; 4]),
+    Options(HeadlineOptions),
     /// A text, which stays in the array and is read there.
     Text,
     Null,
@@ -105,6 +109,7 @@ impl Operand {
             Parameter::Vector => Argument::Vector(Vector::parse(self.text()).map_err(external)?),
             Parameter::Query => Argument::Query(query_text::parse(self.text()).map_err(external)?),
             Parameter::Weight => Argument::Weight(weight_of(self.text()).map_err(external)?),
+            Parameter::Options => Argument::Options(HeadlineOptions::parse(self.text()).map_err(external)?),
             Parameter::Texts => Argument::Texts(self.elements()?),
             Parameter::Weights => {
                 let numbers = self.elements()?;
@@ -181,9 +186,9 @@ impl Operands {
         }
     }
 
-    /// One of the texts, by its number among them.
-    pub(super) fn text(&self, number: usize) -> Option<&str> {
-        self.get(Parameter::Text, number).map(Operand::text)
+    /// The text.
+    pub(super) fn text(&self) -> Option<&str> {
+        self.get(Parameter::Text, 0).map(Operand::text)
     }
 
     /// One of the vectors, by its number among them.
@@ -232,6 +237,14 @@ impl Operands {
             _ => None,
         }
     }
+
+    /// The options of a headline, which calls may leave out.
+    pub(super) fn options(&self) -> Option<&HeadlineOptions> {
+        match self.get(Parameter::Options, 0).map(|operand| &operand.current) {
+            Some(Argument::Options(options)) => Some(options),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -251,6 +264,17 @@ mod tests {
         assert_eq!(are_known, [true, false, true]);
         assert_eq!(operands.vector(0).unwrap().text(), "'b'");
         assert_eq!(operands.query(0).unwrap().nodes().as_ptr(), read);
+    }
+
+    #[test]
+    fn constant_options_are_parsed_once_for_all_rows() {
+        let rows: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+        let args = [ColumnarValue::Array(rows), ColumnarValue::Scalar(ScalarValue::from("StartSel=<i>"))];
+        let mut operands = Operands::of(&[Parameter::Text, Parameter::Options], &args).unwrap();
+        let parsed = operands.options().unwrap().start.as_ptr();
+        assert!(operands.move_to(1).unwrap());
+        assert_eq!(operands.options().unwrap().start, "<i>");
+        assert_eq!(operands.options().unwrap().start.as_ptr(), parsed);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::functions::base::arguments::strictly;
 use crate::functions::base::plain::Plain;
-use atsdb_core::time::DAY_NANOSECONDS;
+use atsdb_core::time::{DAY_MICROSECONDS, DAY_NANOSECONDS};
 use chrono::{DateTime, Datelike, Days, Months, NaiveDateTime};
 use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, IntervalMonthDayNanoArray};
 use datafusion::arrow::compute::cast;
@@ -98,14 +98,13 @@ fn bound(unit: &str, time: NaiveDateTime) -> Result<i64> {
     let months = i64::from(time.year()) * 12 + i64::from(time.month0());
     let micros = time.and_utc().timestamp_micros();
     let of = |micros_each: i64| micros.div_euclid(micros_each);
-    // Weeks begin on Mondays; the epoch was a Thursday.
-    let day_micros = 86_400_000_000;
     Ok(match unit.to_ascii_lowercase().trim_end_matches('s') {
         "year" | "yr" | "y" => i64::from(time.year()),
         "quarter" => months.div_euclid(3),
         "month" | "mon" => months,
-        "week" => (micros + 3 * day_micros).div_euclid(7 * day_micros),
-        "day" | "d" => of(day_micros),
+        // Weeks begin on Mondays; the epoch was a Thursday.
+        "week" => (micros + 3 * DAY_MICROSECONDS).div_euclid(7 * DAY_MICROSECONDS),
+        "day" | "d" => of(DAY_MICROSECONDS),
         "hour" | "h" => of(3_600_000_000),
         "minute" | "min" => of(60_000_000),
         "second" | "sec" => of(1_000_000),

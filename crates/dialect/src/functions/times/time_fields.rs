@@ -4,7 +4,7 @@
 //! stands between fields, which `to_timestamp` skips and `.datetime()` compares.
 
 use super::time_pattern::{DAYS, EPOCH_JULIAN_DAY, MONTHS, PatternField, ROMAN, TimeField, without};
-use atsdb_core::time::{SECOND_MICROSECONDS, civil_from_days, days_from_civil, days_in_month};
+use atsdb_core::time::{DAY_SECONDS, SECOND_MICROSECONDS, civil_from_days, days_from_civil, days_in_month};
 
 /// The maximum number of digits of a number that no other field follows.
 const DIGITS_MAX: usize = 18;
@@ -123,7 +123,7 @@ impl TimeFields {
             return None;
         }
         let seconds = self.second_of_day.unwrap_or(hour * 3_600 + self.minute * 60 + self.second);
-        (seconds < 86_400).then(|| seconds * SECOND_MICROSECONDS + self.micros)
+        (seconds < DAY_SECONDS).then(|| seconds * SECOND_MICROSECONDS + self.micros)
     }
 
     /// The zone's offset from UTC in seconds; 0 without a zone, and `None` if there is no such zone.

@@ -4,47 +4,35 @@
 //! `array_agg` collects values in any order, and `random()` has another value each time. A plan has copies of such a
 //! step where a statement names an item of `WITH` more than once, or where a subquery is computed for all outer rows at
 //! once. All copies must return the same rows: [`rule`] puts a [`node::SharedRows`] over each of them, and the
-//! [`operator`] that is executed first computes the rows for all.
+//! [`operator`] that is executed first computes the rows for all. In `WITH RECURSIVE`, rows with values such as those
+//! of `random()` are computed for each round.
 
 mod node;
 mod operator;
 mod rule;
 
-use async_trait::async_trait;
-use datafusion::catalog::Session;
 use datafusion::common::{Result, internal_err};
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
+use datafusion::logical_expr::UserDefinedLogicalNode;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use rule::ShareRows;
 
-/// Plans the [`node::SharedRows`] of one statement.
+/// The rows of one statement that copies with the same number share.
 #[derive(Debug, Default)]
-pub struct SharedRowsPlanner {
-    /// The rows that the copies with the same number share.
-    shared: Mutex<HashMap<usize, Arc<operator::SharedBatches>>>,
-}
+pub(super) struct StatementRows(Mutex<HashMap<usize, Arc<operator::SharedBatches>>>);
 
-#[async_trait]
-impl ExtensionPlanner for SharedRowsPlanner {
-    async fn plan_extension(
-        &self,
-        _: &dyn PhysicalPlanner,
-        node: &dyn UserDefinedLogicalNode,
-        _: &[&LogicalPlan],
-        physical_inputs: &[Arc<dyn ExecutionPlan>],
-        _: &dyn Session,
-        _: &PhysicalPlanningContext,
-    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-        let Some(node) = node.as_any().downcast_ref::<node::SharedRows>() else { return Ok(None) };
-        let [input] = physical_inputs else { return internal_err!("SharedRows has one input") };
-        let shared = Arc::clone(self.shared.lock().entry(node.number).or_default());
-        let logical = UserDefinedLogicalNode::schema(node).inner();
-        Ok(Some(Arc::new(operator::SharedRowsExec::named(Arc::clone(input), shared, logical))))
-    }
+/// The operator of a step over its input, if the step is a [`node::SharedRows`] of the statement.
+pub(super) fn planned(
+    step: &dyn UserDefinedLogicalNode,
+    inputs: &[Arc<dyn ExecutionPlan>],
+    statement: &StatementRows,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(node) = step.as_any().downcast_ref::<node::SharedRows>() else { return Ok(None) };
+    let [input] = inputs else { return internal_err!("SharedRows has one input") };
+    let shared = Arc::clone(statement.0.lock().entry(node.number).or_default());
+    let logical = UserDefinedLogicalNode::schema(node).inner();
+    Ok(Some(Arc::new(operator::SharedRowsExec::named(Arc::clone(input), shared, node.is_volatile, logical))))
 }

@@ -12,6 +12,8 @@ pub(crate) struct SharedRows {
     pub input: Arc<LogicalPlan>,
     /// The number that all copies have.
     pub number: usize,
+    /// Whether the rows differ each time that they are computed, as those of `random()` do.
+    pub is_volatile: bool,
 }
 
 impl UserDefinedLogicalNodeCore for SharedRows {
@@ -37,6 +39,6 @@ impl UserDefinedLogicalNodeCore for SharedRows {
 
     fn with_exprs_and_inputs(&self, _: Vec<Expr>, inputs: Vec<LogicalPlan>) -> Result<Self> {
         let input = inputs.into_iter().next().map_or_else(|| Arc::clone(&self.input), Arc::new);
-        Ok(Self { input, number: self.number })
+        Ok(Self { input, ..self.clone() })
     }
 }

@@ -14,23 +14,30 @@ use datafusion::physical_plan::{
     PlanProperties,
 };
 use futures::{TryStreamExt, stream};
+use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::OnceCell;
 
 /// Returns the rows of its input, or those that another copy has computed before.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct SharedRowsExec {
     input: Arc<dyn ExecutionPlan>,
     shared: Arc<SharedBatches>,
+    /// The round of `WITH RECURSIVE` for which the step is executed, from 1; 0 outside of it.
+    round: usize,
+    /// How many rounds have begun, if each of them computes the rows anew. All copies in a recursive term count alike.
+    rounds: Option<Arc<AtomicUsize>>,
     /// That of the input, with the names of the logical plan.
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
 }
 
-/// The rows of all copies, once one of them has computed them.
+/// The rows of all copies by their round, once one of them has computed them.
 #[derive(Debug, Default)]
-pub(super) struct SharedBatches(OnceCell<ComputedBatches>);
+pub(super) struct SharedBatches(Mutex<HashMap<usize, Arc<OnceCell<ComputedBatches>>>>);
 
 #[derive(Debug)]
 struct ComputedBatches {
@@ -40,9 +47,15 @@ struct ComputedBatches {
 }
 
 impl SharedBatches {
-    /// The rows, which `input` computes if no copy has. If that ends early, another copy computes them anew.
-    async fn of(&self, input: Arc<dyn ExecutionPlan>, context: Arc<TaskContext>) -> Result<Vec<RecordBatch>> {
-        let computed = self.0.get_or_try_init(|| ComputedBatches::of(input, context)).await?;
+    /// The rows of a round, which `input` computes if no copy has. If that ends early, another copy computes them anew.
+    async fn of(
+        &self,
+        round: usize,
+        input: Arc<dyn ExecutionPlan>,
+        context: Arc<TaskContext>,
+    ) -> Result<Vec<RecordBatch>> {
+        let of_round = Arc::clone(self.0.lock().entry(round).or_default());
+        let computed = of_round.get_or_try_init(|| ComputedBatches::of(input, context)).await?;
         Ok(computed.batches.clone())
     }
 }
@@ -61,16 +74,18 @@ impl ComputedBatches {
 }
 
 impl SharedRowsExec {
-    /// Shares the rows of an input whose columns have names in the logical plan.
-    pub(super) fn named(input: Arc<dyn ExecutionPlan>, shared: Arc<SharedBatches>, logical: &Schema) -> Self {
+    /// Shares the rows of an input whose columns have names in the logical plan. If it is volatile, each round of
+    /// `WITH RECURSIVE` computes them anew.
+    pub(super) fn named(
+        input: Arc<dyn ExecutionPlan>,
+        shared: Arc<SharedBatches>,
+        is_volatile: bool,
+        logical: &Schema,
+    ) -> Self {
         let of_input = input.schema();
         let named = of_input.fields().iter().zip(logical.fields());
         let fields: Vec<Field> = named.map(|(field, named)| field.as_ref().clone().with_name(named.name())).collect();
         let schema = Arc::new(Schema::new_with_metadata(fields, of_input.metadata().clone()));
-        Self::new(input, shared, schema)
-    }
-
-    fn new(input: Arc<dyn ExecutionPlan>, shared: Arc<SharedBatches>, schema: SchemaRef) -> Self {
         // The rows have the order in which another copy may have computed them.
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
@@ -78,7 +93,8 @@ impl SharedRowsExec {
             EmissionType::Final,
             Boundedness::Bounded,
         );
-        Self { input, shared, schema, properties: Arc::new(properties) }
+        let rounds = is_volatile.then(|| Arc::new(AtomicUsize::new(0)));
+        Self { input, shared, round: 0, rounds, schema, properties: Arc::new(properties) }
     }
 }
 
@@ -103,20 +119,27 @@ impl ExecutionPlan for SharedRowsExec {
         vec![&self.input]
     }
 
-    /// The rows stay shared, also if the step is executed again: they do not depend on what has changed since.
     fn replace_children(
         self: Arc<Self>,
         mut children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let Some(input) = children.pop() else { return internal_err!("SharedRowsExec has one input") };
-        Ok(Arc::new(Self::new(input, Arc::clone(&self.shared), Arc::clone(&self.schema))))
+        Ok(Arc::new(Self { input, ..Arc::unwrap_or_clone(self) }))
+    }
+
+    /// Begins a round. Rows that are not volatile stay shared: they do not depend on what has changed since.
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        let Some(rounds) = self.rounds.clone() else { return Ok(self) };
+        let round = rounds.fetch_add(1, Ordering::Relaxed) + 1;
+        Ok(Arc::new(Self { round, ..Arc::unwrap_or_clone(self) }))
     }
 
     fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let (input, shared, schema) = (Arc::clone(&self.input), Arc::clone(&self.shared), Arc::clone(&self.schema));
+        let round = self.round;
         let batches = async move {
-            let batches = shared.of(input, context).await?;
+            let batches = shared.of(round, input, context).await?;
             Ok::<_, DataFusionError>(stream::iter(batches.into_iter().map(move |batch| renamed(&batch, &schema))))
         };
         let batches = stream::once(batches).try_flatten();

@@ -70,6 +70,13 @@ struct RowChoice {
     leaves: Vec<LeafIdentity>,
 }
 
+/// What a step reads, if its rows do not depend on where it is executed.
+struct FixedInput {
+    leaves: Vec<LeafIdentity>,
+    /// Whether the step or one below it has a volatile expression.
+    is_volatile: bool,
+}
+
 /// The address of what a leaf of a plan points to. Copies of a leaf have the same one, and a leaf that was written
 /// again has another.
 type LeafIdentity = *const ();
@@ -100,18 +107,22 @@ fn has_copies(plan: &LogicalPlan) -> Result<bool> {
 /// Returns whether a step may return other rows of the same input each time. Ranks of rows that are equal in the order
 /// of a window are not considered: the window may return all rows of a large table.
 fn chooses_rows(step: &LogicalPlan) -> Result<bool> {
-    let mut is_volatile = false;
-    step.dyn_apply_expressions(|expr| {
-        is_volatile |= expr.is_volatile();
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(is_volatile
+    Ok(has_volatile_expressions(step)?
         || match step {
             LogicalPlan::Limit(_) | LogicalPlan::Distinct(Distinct::On(_)) => true,
             LogicalPlan::Aggregate(aggregate) => aggregate.aggr_expr.iter().any(depends_on_order),
             LogicalPlan::Window(window) => window.window_expr.iter().any(depends_on_order),
             _ => false,
         })
+}
+
+fn has_volatile_expressions(step: &LogicalPlan) -> Result<bool> {
+    let mut is_volatile = false;
+    step.dyn_apply_expressions(|expr| {
+        is_volatile |= expr.is_volatile();
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(is_volatile)
 }
 
 /// Returns whether the result of a function depends on the order of the rows that it sees. A window function may name
@@ -137,20 +148,20 @@ fn numbered(step: LogicalPlan, choices: &mut Vec<RowChoice>) -> Result<Transform
     if !chooses_rows(&step)? {
         return Ok(Transformed::no(step));
     }
-    let Some(leaves) = fixed_leaves(&step)? else { return Ok(Transformed::no(step)) };
+    let Some(FixedInput { leaves, is_volatile }) = fixed_input(&step)? else { return Ok(Transformed::no(step)) };
     let is_copy = |choice: &RowChoice| choice.leaves == leaves && choice.step == step;
     let number = choices.iter().position(is_copy).unwrap_or(choices.len());
     if number == choices.len() {
         choices.push(RowChoice { step: step.clone(), leaves });
     }
-    let node = Arc::new(SharedRows { input: Arc::new(step), number });
+    let node = Arc::new(SharedRows { input: Arc::new(step), number, is_volatile });
     Ok(Transformed::yes(LogicalPlan::Extension(Extension { node })))
 }
 
-/// The leaves of the plan of a step. `None` if its rows depend on an outer row, or on a table whose rows are replaced
-/// while the statement runs.
-fn fixed_leaves(step: &LogicalPlan) -> Result<Option<Vec<LeafIdentity>>> {
-    let (mut leaves, mut is_fixed) = (Vec::new(), step.all_out_ref_exprs().is_empty());
+/// What a step reads. `None` if its rows depend on an outer row, or on a table whose rows are replaced while the
+/// statement runs.
+fn fixed_input(step: &LogicalPlan) -> Result<Option<FixedInput>> {
+    let (mut leaves, mut is_volatile, mut is_fixed) = (Vec::new(), false, step.all_out_ref_exprs().is_empty());
     step.dyn_apply_with_subqueries(|step| {
         if let LogicalPlan::TableScan(scan) = step {
             let provider = source_as_provider(&scan.source)?;
@@ -158,7 +169,8 @@ fn fixed_leaves(step: &LogicalPlan) -> Result<Option<Vec<LeafIdentity>>> {
             is_fixed &= provider.downcast_ref::<StreamingTable>().is_none();
         }
         leaves.extend(leaf(step));
+        is_volatile |= has_volatile_expressions(step)?;
         Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok((is_fixed && !leaves.is_empty()).then_some(leaves))
+    Ok((is_fixed && !leaves.is_empty()).then_some(FixedInput { leaves, is_volatile }))
 }

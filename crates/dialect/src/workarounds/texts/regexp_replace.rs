@@ -26,14 +26,17 @@ use datafusion::logical_expr::{
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Stands for a plain backslash until texts have been replaced: a character for private use.
-const BACKSLASH: char = '\u{f05c}';
-
 /// The types of the arguments of a call with a start: text, pattern, replacement, start, number of the match, flags.
 const WITH_START: [DataType; 6] =
     [DataType::Utf8, DataType::Utf8, DataType::Utf8, DataType::Int64, DataType::Int64, DataType::Utf8];
 
-/// The position of the start among them. Without a start, the flags are there.
+/// The position of the pattern.
+const PATTERN: usize = 1;
+
+/// The position of the replacement.
+const REPLACEMENT: usize = 2;
+
+/// The position of the start. Without a start, the flags are there.
 const START: usize = 3;
 
 /// The position of the flags behind a start.
@@ -89,47 +92,31 @@ impl ScalarUDFImpl for RegexpReplace {
             return replaced_from(&args);
         }
         if !args.return_type().is_null() {
-            if !is_of_datafusion(&args.args) {
-                return replaced_by_row(&args);
-            }
             if let Some(replaced) = replaced_by_head(&args)? {
                 return Ok(replaced);
             }
-        }
-        if let Some(replacement) = args.args.get_mut(2) {
-            *replacement = match replacement {
-                ColumnarValue::Scalar(text) => ColumnarValue::Scalar(with_text(text.clone(), translated)),
-                ColumnarValue::Array(texts) => {
-                    let plain = cast(texts, &DataType::Utf8)?;
-                    let texts_of_rows = plain.as_string::<i32>().iter().map(|text| text.map(translated));
-                    ColumnarValue::Array(cast(&texts_of_rows.collect::<StringArray>(), texts.data_type())?)
-                }
-            };
-        }
-        let replaced = self.inner.invoke_with_args(args)?;
-        Ok(match replaced {
-            ColumnarValue::Scalar(text) => ColumnarValue::Scalar(with_text(text, restored)),
-            ColumnarValue::Array(texts) => {
-                let plain = cast(&texts, &DataType::Utf8)?;
-                if plain.as_string::<i32>().iter().flatten().all(|text| !text.contains(BACKSLASH)) {
-                    return Ok(ColumnarValue::Array(texts));
-                }
-                let texts_of_rows = plain.as_string::<i32>().iter().map(|text| text.map(restored));
-                ColumnarValue::Array(cast(&texts_of_rows.collect::<StringArray>(), texts.data_type())?)
+            if !is_of_datafusion(&args.args) {
+                return replaced_by_row(&args);
             }
-        })
+        }
+        if let Some(ColumnarValue::Scalar(replacement)) = args.args.get_mut(REPLACEMENT) {
+            *replacement = with_translated(replacement.clone());
+        }
+        self.inner.invoke_with_args(args)
     }
 }
 
 /// Whether DataFusion replaces as PostgreSQL does: the first match of a constant pattern without look-around and
-/// references to groups.
+/// references to groups, by a constant without plain backslashes, which DataFusion cannot write.
 fn is_of_datafusion(args: &[ColumnarValue]) -> bool {
-    let is_constant = |at: usize, has: fn(&str) -> bool| match args.get(at) {
+    let is_constant_without = |at: usize, has: fn(&str) -> bool| match args.get(at) {
         Some(ColumnarValue::Scalar(text)) => !text_of(text).is_some_and(has),
         Some(ColumnarValue::Array(_)) => false,
         None => true,
     };
-    is_constant(1, may_backtrack) && is_constant(START, |flags| flags.contains('g'))
+    is_constant_without(PATTERN, may_backtrack)
+        && is_constant_without(REPLACEMENT, |written| translated(written).contains('\\'))
+        && is_constant_without(START, |flags| flags.contains('g'))
 }
 
 /// Replaces by a constant pattern that has a [head](head_of). `None` if it has none, or if the replacement contains the
@@ -155,7 +142,7 @@ fn replaced_by_head(args: &ScalarFunctionArgs) -> Result<Option<ColumnarValue>> 
             if let Some(groups) = head.captures(found) {
                 groups.expand(&replacement, &mut expanded);
             }
-            restored(&expanded)
+            expanded
         }));
     }
     Ok(Some(ColumnarValue::Array(cast(&replaced.finish(), args.return_type())?)))
@@ -176,8 +163,9 @@ fn replaced_by_row(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
         let value = |at: usize| columns.get(at).map_or("", |column| column.as_string::<i32>().value(row));
         let flags = value(START);
         let matches = Matches { from: 0, number: if flags.contains('g') { None } else { Some(0) } };
-        let expression = expressions.of(value(1), flags)?;
-        replaced.push(Some(restored(&replace(expression, value(0), replacements.of(value(2)), matches)?)));
+        let expression = expressions.of(value(PATTERN), flags)?;
+        let replacement = replacements.of(value(REPLACEMENT));
+        replaced.push(Some(replace(expression, value(0), replacement, matches)?));
     }
     let replaced = cast(&StringArray::from(replaced), args.return_type())?;
     answer(is_constant, replaced)
@@ -203,7 +191,7 @@ fn replaced_from(args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
         replaced.push(Some(match regexps::byte_of(text, start) {
             Some(from) => {
                 let matches = Matches { from, number: number.checked_sub(1) };
-                restored(&replace(expression, text, replacements.of(written.value(row)), matches)?)
+                replace(expression, text, replacements.of(written.value(row)), matches)?
             }
             None => text.to_owned(),
         }));
@@ -257,12 +245,12 @@ fn replace(expression: &Expression, text: &str, replacement: &str, matches: Matc
     Ok(replaced)
 }
 
-/// The same value with another text.
-fn with_text(value: ScalarValue, change: fn(&str) -> String) -> ScalarValue {
-    match value {
-        ScalarValue::Utf8(Some(text)) => ScalarValue::Utf8(Some(change(&text))),
-        ScalarValue::Utf8View(Some(text)) => ScalarValue::Utf8View(Some(change(&text))),
-        ScalarValue::LargeUtf8(Some(text)) => ScalarValue::LargeUtf8(Some(change(&text))),
+/// A replacement in DataFusion's notation, of the same type.
+fn with_translated(written: ScalarValue) -> ScalarValue {
+    match written {
+        ScalarValue::Utf8(Some(text)) => ScalarValue::Utf8(Some(translated(&text))),
+        ScalarValue::Utf8View(Some(text)) => ScalarValue::Utf8View(Some(translated(&text))),
+        ScalarValue::LargeUtf8(Some(text)) => ScalarValue::LargeUtf8(Some(translated(&text))),
         other => other,
     }
 }
@@ -282,18 +270,13 @@ fn translated(text: &str) -> String {
                 letters.next();
             }
             ('\\', Some('\\')) => {
-                translated.push(BACKSLASH);
+                translated.push('\\');
                 letters.next();
             }
-            ('\\', _) => translated.push(BACKSLASH),
             (other, _) => translated.push(other),
         }
     }
     translated
-}
-
-fn restored(text: &str) -> String {
-    text.replace(BACKSLASH, "\\")
 }
 
 #[cfg(test)]
@@ -347,10 +330,9 @@ mod tests {
     #[test]
     fn backslashes_are_read_as_postgresql_reads_them() {
         for (text, wanted) in
-            [("[\\&]", "[${0}]"), ("\\1$1", "${1}$$1"), ("\\\\1", "\u{f05c}1"), ("\\x\\", "\u{f05c}x\u{f05c}")]
+            [("[\\&]", "[${0}]"), ("\\1$1", "${1}$$1"), ("\\\\1", "\\1"), ("\\x\\", "\\x\\"), ("a\\\\b", "a\\b")]
         {
             assert_eq!(translated(text), wanted, "{text}");
         }
-        assert_eq!(restored(&translated("a\\\\b")), "a\\b");
     }
 }

@@ -11,6 +11,7 @@ use crate::functions::base::answers::answer;
 use crate::functions::base::arguments::text_of;
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::times::interval::intervals;
+use atsdb_core::time;
 use datafusion::arrow::array::{ArrayRef, AsArray, IntervalMonthDayNanoArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
@@ -28,7 +29,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-const DAY_SECONDS: f64 = 86_400.0;
+const DAY_SECONDS: f64 = time::DAY_SECONDS as f64;
 
 /// The Julian day of 1970-01-01, as PostgreSQL counts: days begin at midnight.
 const EPOCH_JULIAN_DAY: f64 = 2_440_588.0;

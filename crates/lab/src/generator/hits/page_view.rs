@@ -3,10 +3,11 @@
 use crate::data::digest::text_cell;
 use crate::generator::random::Random;
 use crate::generator::words::{WORDS, word_of};
+use atsdb::time::DAY_SECONDS;
 
 /// The first second: 2013-07-01T00:00:00Z, since the epoch.
 const START_SECONDS: i64 = 1_372_636_800;
-const MONTH_SECONDS: i64 = 31 * 86_400;
+const MONTH_SECONDS: i64 = 31 * DAY_SECONDS;
 
 /// The site that queries ask about, and its share of all views, as a fraction.
 pub const SITE: u64 = 62;

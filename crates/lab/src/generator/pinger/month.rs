@@ -1,6 +1,7 @@
 //! The rows for a seed: which host pings which, when, and the replies.
 
 use crate::generator::random::Random;
+use atsdb::time::DAY_SECONDS;
 use std::collections::HashSet;
 
 /// Rows of `metaData`.
@@ -12,7 +13,7 @@ pub const START_SECONDS: i64 = 1_007_164_800;
 
 const DAYS: i64 = 31;
 const STEP_SECONDS: i64 = 1_800;
-const STEPS: i64 = DAYS * 86_400 / STEP_SECONDS;
+const STEPS: i64 = DAYS * DAY_SECONDS / STEP_SECONDS;
 const PACKET_SIZES: [i32; 2] = [100, 1_000];
 const PINGS: u64 = 10;
 

@@ -9,7 +9,7 @@ use crate::report::comparison::Verdict;
 use crate::report::grid::factor;
 use crate::report::page::lists::list;
 use crate::report::results::{ContestantReport, MeasureReport, Report, WorkloadReport};
-use atsdb::size::format_count;
+use atsdb::count_text::format_count;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");

@@ -6,7 +6,7 @@ use crate::report::grid::OURS;
 use crate::report::page::lists::list;
 use crate::report::results::{MeasureReport, MeasureResult};
 use crate::workload::Fact;
-use atsdb::size::format_count;
+use atsdb::count_text::format_count;
 use maud::{Markup, html};
 
 /// Colours of lines; further lines are dashed.

@@ -1,12 +1,10 @@
 //! The properties of indexes. All are those of PostgreSQL's `btree`, with columns in ascending order and NULLs last.
 
+use super::contents::BTREE;
 use super::context::Context;
 use super::find_row::by_number;
 use super::value::Value;
 use crate::pg::error::PgError;
-
-/// The number of `btree` in `pg_am`.
-const BTREE: i64 = 403;
 
 /// `pg_index_column_has_property(index, column, property)`, by the column's number from 1.
 pub(super) fn has_column_property(context: &Context<'_>, arguments: &[Value]) -> Result<Value, PgError> {

@@ -6,6 +6,7 @@ use super::{known, numeric, ranges, text};
 use crate::pg::error::PgError;
 use arrow::array::{Array, ArrayRef};
 use atsdb::uuid_text;
+use datafusion::common::ScalarValue;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -99,14 +100,19 @@ fn push_range(out: &mut Vec<u8>, type_id: u32, text: &str) -> Result<(), PgError
     let (flags, bounds) = ranges::flags_and_bounds(text).ok_or_else(invalid)?;
     out.push(flags);
     for bound in bounds {
-        if bound_type == known::NUMERIC {
+        let cell = if bound_type == known::NUMERIC {
             // As text, it has all its digits.
-            push_value(out, |out| push(out, bound_type, &Cell::Numeric(bound.to_owned())))?;
-            continue;
-        }
-        let value = super::input::of_text(bound_type, bound)?;
-        let array = value.to_array().map_err(|error| PgError::error("XX000", error.to_string()))?;
-        push_value(out, |out| push(out, bound_type, &Cells::new(&array).get(0)))?;
+            Cell::Numeric(bound.to_owned())
+        } else {
+            match super::input::of_text(bound_type, bound)? {
+                ScalarValue::Int32(Some(value)) => Cell::Int(value.into()),
+                ScalarValue::Int64(Some(value)) => Cell::Int(value),
+                ScalarValue::Date32(Some(days)) => Cell::Date(days.into()),
+                ScalarValue::TimestampMicrosecond(Some(microseconds), _) => Cell::Timestamp(Some(microseconds)),
+                _ => return Err(invalid()),
+            }
+        };
+        push_value(out, |out| push(out, bound_type, &cell))?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use arrow::datatypes::{
     Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimeUnit,
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
-use atsdb::time::DAY_MICROSECONDS;
+use atsdb::time::{DAY_MICROSECONDS, DAY_MILLISECONDS};
 
 /// Months, days and microseconds.
 type Interval = (i32, i32, i64);
@@ -131,7 +131,7 @@ impl<'a> Cells<'a> {
             DataType::BinaryView => Self::BytesView(array.as_binary_view()),
             DataType::FixedSizeBinary(_) => Self::FixedBytes(array.as_fixed_size_binary()),
             DataType::Date32 => Self::Date(Ints::plain::<Date32Type>(array)),
-            DataType::Date64 => Self::Date(Ints::new::<Date64Type>(array, |ms| Some(ms.div_euclid(86_400_000)))),
+            DataType::Date64 => Self::Date(Ints::new::<Date64Type>(array, |ms| Some(ms.div_euclid(DAY_MILLISECONDS)))),
             DataType::Time32(TimeUnit::Second) => Self::Time(Ints::new::<Time32SecondType>(array, times(1_000_000))),
             DataType::Time32(_) => Self::Time(Ints::new::<Time32MillisecondType>(array, times(1_000))),
             DataType::Time64(TimeUnit::Nanosecond) => Self::Time(Ints::new::<Time64NanosecondType>(array, micros)),

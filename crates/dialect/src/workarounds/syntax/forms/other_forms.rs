@@ -54,29 +54,14 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
             *expr = call;
             Ok(())
         }
-        // Of a network address, too, for which the planner of its operators knows this form.
         Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => {
-            let mut inverse = expression("(NULL + CAST(-1 AS INT))")?;
-            if let Expr::Nested(inner) = &mut inverse
-                && let Expr::BinaryOp { left, op, .. } = inner.as_mut()
-            {
-                *op = BinaryOperator::PGBitwiseXor;
-                **left = Expr::Nested(operand.clone());
-            }
-            *expr = inverse;
+            *expr = inverse_bits(operand)?;
             Ok(())
         }
         Expr::Substring {
             expr: text, substring_from: Some(pattern), substring_for: None, shorthand: false, ..
         } if is_text(pattern.as_ref()) => {
-            let mut found = expression("(regexp_match(NULL, NULL))[1]")?;
-            if let Expr::CompoundFieldAccess { root, .. } = &mut found
-                && let Expr::Nested(call) = root.as_mut()
-            {
-                set_arguments(call, vec![text.as_ref().clone(), pattern.as_ref().clone()]);
-                match_line_ends(call)?;
-            }
-            *expr = found;
+            *expr = matched_part(text, pattern)?;
             Ok(())
         }
         Expr::Substring {
@@ -126,10 +111,8 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
                 && let Some(compare_op) = opposite(compare_op) =>
         {
             let none = Expr::AllOp { left: left.clone(), compare_op, right: right.clone() };
-            *expr = Expr::Nested(Box::new(Expr::UnaryOp {
-                op: UnaryOperator::Not,
-                expr: Box::new(Expr::Nested(Box::new(none))),
-            }));
+            let none = Box::new(Expr::Nested(Box::new(none)));
+            *expr = Expr::Nested(Box::new(Expr::UnaryOp { op: UnaryOperator::Not, expr: none }));
             Ok(())
         }
         Expr::CompoundFieldAccess { access_chain, .. } => access_chain.iter_mut().try_for_each(complete_slice),
@@ -146,6 +129,30 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// `~ x` as `x # -1`. Of a network address, too, for which the planner of its operators knows this form.
+fn inverse_bits(operand: &Expr) -> Result<Expr> {
+    let mut inverse = expression("(NULL + CAST(-1 AS INT))")?;
+    if let Expr::Nested(inner) = &mut inverse
+        && let Expr::BinaryOp { left, op, .. } = inner.as_mut()
+    {
+        *op = BinaryOperator::PGBitwiseXor;
+        **left = Expr::Nested(Box::new(operand.clone()));
+    }
+    Ok(inverse)
+}
+
+/// `substring(text FROM pattern)`: the first group of the first match, or the match.
+fn matched_part(text: &Expr, pattern: &Expr) -> Result<Expr> {
+    let mut found = expression("(regexp_match(NULL, NULL))[1]")?;
+    if let Expr::CompoundFieldAccess { root, .. } = &mut found
+        && let Expr::Nested(call) = root.as_mut()
+    {
+        set_arguments(call, vec![text.clone(), pattern.clone()]);
+        match_line_ends(call)?;
+    }
+    Ok(found)
 }
 
 /// The escape character of a pattern of `SIMILAR TO`; `None` of an empty text.

@@ -6,14 +6,13 @@
 //! Waits for [#13558](https://github.com/apache/datafusion/issues/13558).
 
 use super::order_names::plain;
-use crate::text::tree_walk::{visit_expressions, visit_expressions_mut, visit_mut};
+use crate::text::tree_walk::{SelectVisitor, visit_expressions, visit_expressions_mut, visit_selects_mut};
 use crate::workarounds::syntax::names::aggregate_names::is_aggregate;
 use crate::workarounds::syntax::names::distinct_name::distinct;
 use crate::workarounds::syntax::names::output_names::{name_of, plain_name, text_of};
 use crate::workarounds::syntax::{expression, set_first_argument};
 use datafusion::sql::sqlparser::ast::{
-    CastKind, Expr, GroupByExpr, Ident, OrderBy, Query, Select, SelectItem, SetExpr, Statement, Value, ValueWithSpan,
-    Visit, VisitMut, VisitorMut,
+    CastKind, Expr, GroupByExpr, Ident, OrderBy, Select, SelectItem, Statement, Value, ValueWithSpan, Visit, VisitMut,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -21,39 +20,27 @@ use std::ops::ControlFlow;
 /// Gives the groups and the calls of each SELECT distinct names.
 pub(crate) fn tell_groups_apart(statement: &mut Statement) {
     let is_answer = matches!(statement, Statement::Query(_) | Statement::Copy { .. } | Statement::Explain { .. });
-    let _ = visit_mut(statement, &mut GroupCasts { depth: usize::from(!is_answer) });
+    let _ = visit_selects_mut(statement, &mut GroupCasts { is_answer });
 }
 
 struct GroupCasts {
-    /// The number of queries that the visitor is inside of. One more if something refers to the outermost one's names.
-    depth: usize,
+    /// Whether nothing refers to the names of the outermost query.
+    is_answer: bool,
 }
 
-impl VisitorMut for GroupCasts {
+impl SelectVisitor for GroupCasts {
     type Break = ();
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        self.depth += 1;
-        let Query { body, order_by, .. } = query;
-        if let SetExpr::Select(select) = body.as_mut() {
-            self.settle(select, order_by.as_mut());
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        self.settle(select, None);
+    fn visit_select(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>, depth: usize) -> ControlFlow<()> {
+        let has_names = depth > 1 || !self.is_answer;
+        Self::settle(select, order_by, has_names);
         ControlFlow::Continue(())
     }
 }
 
 impl GroupCasts {
-    fn settle(&self, select: &mut Select, order_by: Option<&mut OrderBy>) {
+    /// Gives the groups and the calls distinct names. Items keep their names if others refer to them (`has_names`).
+    fn settle(select: &mut Select, order_by: Option<&mut OrderBy>, has_names: bool) {
         let Select { projection, group_by, having, qualify, .. } = &*select;
         let parts_have_cast = has_cast(projection) || has_cast(group_by) || has_cast(having) || has_cast(qualify);
         if !parts_have_cast && !order_by.as_deref().is_some_and(has_cast) {
@@ -77,7 +64,7 @@ impl GroupCasts {
                     let mut wrapped = expr.clone();
                     wrap(&mut wrapped, &casts, &whole);
                     if wrapped != *expr {
-                        let name = self.name(expr, position);
+                        let name = Self::name(expr, position, has_names);
                         let is_new = aliases.insert(name.value.to_lowercase());
                         let alias = if is_new { name } else { distinct(&name.value, position) };
                         *item = SelectItem::ExprWithAlias { expr: wrapped, alias };
@@ -95,8 +82,8 @@ impl GroupCasts {
     }
 
     /// The name of an item that had none. In the answer it is shown by its text.
-    fn name(&self, expr: &Expr, position: usize) -> Ident {
-        name_of(expr).filter(|_| self.depth > 1).unwrap_or_else(|| distinct(&text_of(expr), position))
+    fn name(expr: &Expr, position: usize, has_names: bool) -> Ident {
+        name_of(expr).filter(|_| has_names).unwrap_or_else(|| distinct(&text_of(expr), position))
     }
 }
 

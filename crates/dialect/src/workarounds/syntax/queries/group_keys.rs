@@ -6,14 +6,14 @@
 //! [#23027](https://github.com/apache/datafusion/issues/23027) is about groups by all columns.
 
 use crate::text::relations::relations_of;
-use crate::text::tree_walk::visit_mut;
+use crate::text::tree_walk::{SelectVisitor, visit_mut, visit_selects_mut};
 use crate::workarounds::syntax::names::aggregate_names::is_aggregate;
 use crate::workarounds::syntax::names::named_tables::NamedTables;
 use crate::workarounds::syntax::names::stars::Stars;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, Value,
+    Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem, Statement, Value,
     ValueWithSpan, VisitorMut,
 };
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 /// Completes the groups of each SELECT that groups by a primary key.
 pub(crate) fn complete_groups(statement: &mut Statement, tables: &[Table]) {
     if tables.iter().any(|table| table.definition.unique.iter().any(|unique| unique.primary)) {
-        let _ = visit_mut(statement, &mut Completing { tables: NamedTables::new(tables) });
+        let _ = visit_selects_mut(statement, &mut Completing { tables: NamedTables::new(tables) });
     }
 }
 
@@ -29,22 +29,18 @@ struct Completing<'a> {
     tables: NamedTables<'a>,
 }
 
-impl VisitorMut for Completing<'_> {
+impl SelectVisitor for Completing<'_> {
     type Break = ();
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+    fn enter_query(&mut self, query: &Query) {
         self.tables.hide(query);
-        let Query { body, order_by, .. } = query;
-        if let (SetExpr::Select(select), Some(OrderBy { kind: OrderByKind::Expressions(orders), .. })) =
-            (body.as_mut(), order_by)
-        {
-            self.complete(select, orders);
-        }
-        ControlFlow::Continue(())
     }
 
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        self.complete(select, &[]);
+    fn visit_select(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>, _: usize) -> ControlFlow<()> {
+        match order_by {
+            Some(OrderBy { kind: OrderByKind::Expressions(orders), .. }) => self.complete(select, orders),
+            _ => self.complete(select, &[]),
+        }
         ControlFlow::Continue(())
     }
 }

@@ -12,7 +12,7 @@
 use super::groups::name_column;
 use crate::text::relations::{name_of_relation, relations_of};
 use crate::text::result_names::result_name;
-use crate::text::tree_walk::{visit, visit_expressions, visit_mut};
+use crate::text::tree_walk::{SelectVisitor, visit, visit_expressions, visit_mut, visit_selects_mut};
 use crate::workarounds::syntax::names::aggregate_names::is_aggregate;
 use crate::workarounds::syntax::names::distinct_name::distinct;
 use crate::workarounds::syntax::names::named_tables::NamedTables;
@@ -28,8 +28,9 @@ use std::ops::ControlFlow;
 
 /// Computes such aggregates in their queries, for all queries of a statement over these tables.
 pub(crate) fn compute_outer_aggregates(statement: &mut Statement, tables: &[Table]) -> Result<()> {
-    let depth = usize::from(!has_answer(statement));
-    match visit_mut(statement, &mut OuterAggregates { tables: NamedTables::new(tables), depth }) {
+    let has_answer = has_answer(statement);
+    let mut visitor = OuterAggregates { tables: NamedTables::new(tables), has_answer, depth: 0 };
+    match visit_selects_mut(statement, &mut visitor) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
@@ -37,30 +38,27 @@ pub(crate) fn compute_outer_aggregates(statement: &mut Statement, tables: &[Tabl
 
 struct OuterAggregates<'a> {
     tables: NamedTables<'a>,
-    /// The number of queries that the visitor is inside of; one more in a statement that has no answer.
+    /// Whether the answer of the outermost query is that of the statement.
+    has_answer: bool,
+    /// The number of queries around the SELECT, with its own; one more in a statement that has no answer.
     depth: usize,
 }
 
-impl VisitorMut for OuterAggregates<'_> {
+impl SelectVisitor for OuterAggregates<'_> {
     type Break = Error;
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+    fn enter_query(&mut self, query: &Query) {
         self.tables.hide(query);
-        self.depth += 1;
-        let Query { body, order_by, .. } = query;
-        match body.as_mut() {
-            SetExpr::Select(select) => self.settle(select, order_by.as_mut()),
-            _ => ControlFlow::Continue(()),
-        }
     }
 
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Error> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
-        self.settle(select, None)
+    fn visit_select(
+        &mut self,
+        select: &mut Select,
+        order_by: Option<&mut OrderBy>,
+        depth: usize,
+    ) -> ControlFlow<Error> {
+        self.depth = depth + usize::from(!self.has_answer);
+        self.settle(select, order_by)
     }
 }
 

@@ -6,11 +6,11 @@
 //! No upstream issue known.
 
 use super::words::{TokenReplacement, after, is_word, replace};
-use crate::text::tree_walk::{visit_mut, visit_outer_expressions_mut};
+use crate::text::tree_walk::{SelectVisitor, visit_outer_expressions_mut, visit_selects_mut};
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, JoinConstraint, JoinOperator, ObjectName, OrderBy, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, TableWithJoins, VisitorMut,
+    Expr, Ident, JoinConstraint, JoinOperator, ObjectName, OrderBy, Select, SelectItem,
+    SelectItemQualifiedWildcardKind, Statement, TableFactor, TableWithJoins,
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::ops::ControlFlow;
@@ -54,25 +54,17 @@ fn end_of_names(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
 
 /// Names the merged columns without the aliases that [`keep_using_aliases`] has kept.
 pub fn name_merged_columns(statement: &mut Statement) {
-    let _ = visit_mut(statement, &mut AliasedJoins);
+    let _ = visit_selects_mut(statement, &mut AliasedJoins);
 }
 
 struct AliasedJoins;
 
-impl VisitorMut for AliasedJoins {
+impl SelectVisitor for AliasedJoins {
     type Break = ();
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        let Query { body, order_by, .. } = query;
-        if let SetExpr::Select(select) = body.as_mut() {
-            in_select(select, order_by.as_mut());
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// The SELECTs of a set operation, whose ORDER BY names columns of the answer.
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        in_select(select, None);
+    /// The ORDER BY of a set operation does not come here: it names columns of the answer.
+    fn visit_select(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>, _: usize) -> ControlFlow<()> {
+        in_select(select, order_by);
         ControlFlow::Continue(())
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::times::interval::intervals;
+use atsdb_core::time;
 use datafusion::arrow::array::{AsArray, IntervalMonthDayNanoArray};
 use datafusion::arrow::datatypes::{DataType, Float64Type, IntervalMonthDayNano, IntervalUnit};
 use datafusion::common::{Result, exec_err};
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);
 const MONTH_DAYS: f64 = 30.0;
-const DAY_SECONDS: f64 = 86_400.0;
+const DAY_SECONDS: f64 = time::DAY_SECONDS as f64;
 const SECOND_NANOS: f64 = 1e9;
 const MICROSECOND_NANOS: f64 = 1e3;
 

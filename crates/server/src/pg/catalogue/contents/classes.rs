@@ -2,11 +2,15 @@
 
 use super::super::relation::Row;
 use super::super::value::Value;
+use super::indexes::BTREE;
 use super::objects::{Object, Objects};
 use super::references::tables_with_triggers;
 use super::row::row;
 use super::schemas::TEMPORARY_NUMBER;
 use crate::pg::types::{known, layout};
+
+/// The number of `heap` in `pg_am`, the method of all tables.
+pub(super) const HEAP: i64 = 2;
 
 pub(super) fn classes(objects: &Objects) -> Vec<Row> {
     let mut rows = Vec::new();
@@ -49,9 +53,9 @@ fn class(
             (
                 "relam",
                 Value::Int(match kind {
-                    "i" => 403,
+                    "i" => BTREE,
                     "v" | "S" => 0,
-                    _ => 2,
+                    _ => HEAP,
                 }),
             ),
             ("relfilenode", Value::Int(number)),

@@ -12,6 +12,9 @@ fn each(objects: &Objects) -> impl Iterator<Item = (&Object, &IndexObject)> {
     objects.own().flat_map(|object| object.indexes.iter().map(move |index| (object, index)))
 }
 
+/// The number of `btree` in `pg_am`, the method of all indexes.
+pub(in crate::pg) const BTREE: i64 = 403;
+
 /// The operator classes by which values are sorted: number, name, family, type.
 pub(super) const OPCLASSES: [(i64, &str, i64, u32); 19] = [
     (10_003, "bool_ops", 424, known::BOOL),

@@ -33,6 +33,7 @@ use crate::pg::error::PgError;
 use crate::pg::settings::Settings;
 use crate::pg::store::StoreSession;
 use crate::pg::types::known;
+pub(super) use indexes::BTREE;
 use objects::Objects;
 pub(in crate::pg) use objects::number_of_table;
 use roles::Roles;

@@ -3,7 +3,8 @@
 use super::super::activity::DatabaseEntry;
 use super::super::relation::Row;
 use super::super::value::Value;
-use super::indexes::{OPCLASSES, OPFAMILIES};
+use super::classes::HEAP;
+use super::indexes::{BTREE, OPCLASSES, OPFAMILIES};
 use super::keywords::keywords;
 use super::operators::operators;
 use super::procedures::{functions, named};
@@ -64,13 +65,13 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
         "pg_operator" => operators(),
         "pg_am" => rows_of(vec![
             vec![
-                ("oid", Value::Int(2)),
+                ("oid", Value::Int(HEAP)),
                 ("amname", Value::text("heap")),
                 ("amhandler", named((3, "heap_tableam_handler"))),
                 ("amtype", Value::text("t")),
             ],
             vec![
-                ("oid", Value::Int(403)),
+                ("oid", Value::Int(BTREE)),
                 ("amname", Value::text("btree")),
                 ("amhandler", named((330, "bthandler"))),
                 ("amtype", Value::text("i")),
@@ -83,22 +84,6 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
             rows_of([(1_663, "pg_default"), (1_664, "pg_global")].map(space).into())
         }
         "pg_collation" => {
-            let collation = |(number, name, locale): (i64, &'static str, Option<&'static str>)| {
-                // `default` is the database's, and has no locale of its own.
-                let provider = if locale.is_some() { "c" } else { "d" };
-                let encoding = if name == "ucs_basic" { UTF8 } else { -1 };
-                vec![
-                    ("oid", Value::Int(number)),
-                    ("collname", Value::text(name)),
-                    ("collnamespace", Value::Int(11)),
-                    ("collowner", Value::Int(OWNER)),
-                    ("collprovider", Value::text(provider)),
-                    ("collisdeterministic", Value::Bool(true)),
-                    ("collencoding", Value::Int(encoding)),
-                    ("collcollate", Value::maybe(locale)),
-                    ("collctype", Value::maybe(locale)),
-                ]
-            };
             let posix = (951, "POSIX", Some("POSIX"));
             let all = [(100, "default", None), (950, "C", Some("C")), posix, (962, "ucs_basic", Some("C"))];
             rows_of(all.map(collation).into())
@@ -110,27 +95,12 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
             ("lanispl", Value::Bool(false)),
             ("lanpltrusted", Value::Bool(false)),
         ]]),
-        "pg_opclass" => {
-            let class = |(number, name, family, type_id): (i64, &'static str, i64, u32)| {
-                vec![
-                    ("oid", Value::Int(number)),
-                    ("opcmethod", Value::Int(403)),
-                    ("opcname", Value::text(name)),
-                    ("opcnamespace", Value::Int(11)),
-                    ("opcowner", Value::Int(OWNER)),
-                    ("opcfamily", Value::Int(family)),
-                    ("opcintype", Value::Int(i64::from(type_id))),
-                    ("opcdefault", Value::Bool(true)),
-                    ("opckeytype", Value::Int(0)),
-                ]
-            };
-            rows_of(OPCLASSES.map(class).into())
-        }
+        "pg_opclass" => rows_of(OPCLASSES.map(operator_class).into()),
         "pg_opfamily" => {
             let family = |(number, name): (i64, &'static str)| {
                 vec![
                     ("oid", Value::Int(number)),
-                    ("opfmethod", Value::Int(403)),
+                    ("opfmethod", Value::Int(BTREE)),
                     ("opfname", Value::text(name)),
                     ("opfnamespace", Value::Int(11)),
                     ("opfowner", Value::Int(OWNER)),
@@ -139,28 +109,68 @@ pub(super) fn rows(name: &str, roles: &Roles, settings: &Settings) -> Vec<Row> {
             rows_of(OPFAMILIES.map(family).into())
         }
         "pg_settings" => {
-            let setting = |(name, value, known): (&str, &str, Option<&'static KnownSetting>)| {
-                let initial = settings.initial(name).unwrap_or(value);
-                let (context, kind) = known.map_or(("user", "string"), |known| (known.context, known.kind));
-                let source = if value == initial { "default" } else { "session" };
-                vec![
-                    ("name", Value::text(name)),
-                    ("setting", Value::text(value)),
-                    ("category", Value::text("atsdb")),
-                    ("short_desc", Value::text(known.map_or("", |known| known.description))),
-                    ("context", Value::text(context)),
-                    ("vartype", Value::text(kind)),
-                    ("source", Value::text(source)),
-                    ("boot_val", Value::text(known.map_or(initial, |known| known.value))),
-                    ("reset_val", Value::text(initial)),
-                    ("pending_restart", Value::Bool(false)),
-                ]
-            };
-            rows_of(settings.all().map(setting).collect())
+            rows_of(settings.all().map(|(name, value, known)| setting(settings, name, value, known)).collect())
         }
         "pg_timezone_names" => rows_of(zones_at(clock::wall_ns().div_euclid(1_000_000_000)).iter().map(zone).collect()),
         "pg_timezone_abbrevs" => rows_of(zone_abbreviations().iter().map(zone).collect()),
         "pg_get_keywords" => keywords(),
         _ => Vec::new(),
     }
+}
+
+/// The values of a collation: its number, its name and its locale.
+fn collation((number, name, locale): (i64, &'static str, Option<&'static str>)) -> Vec<(&'static str, Value)> {
+    // `default` is the database's, and has no locale of its own.
+    let provider = if locale.is_some() { "c" } else { "d" };
+    let encoding = if name == "ucs_basic" { UTF8 } else { -1 };
+    vec![
+        ("oid", Value::Int(number)),
+        ("collname", Value::text(name)),
+        ("collnamespace", Value::Int(11)),
+        ("collowner", Value::Int(OWNER)),
+        ("collprovider", Value::text(provider)),
+        ("collisdeterministic", Value::Bool(true)),
+        ("collencoding", Value::Int(encoding)),
+        ("collcollate", Value::maybe(locale)),
+        ("collctype", Value::maybe(locale)),
+    ]
+}
+
+/// The values of an operator class: its number, its name, its family and the type of its values.
+fn operator_class((number, name, family, type_id): (i64, &'static str, i64, u32)) -> Vec<(&'static str, Value)> {
+    vec![
+        ("oid", Value::Int(number)),
+        ("opcmethod", Value::Int(BTREE)),
+        ("opcname", Value::text(name)),
+        ("opcnamespace", Value::Int(11)),
+        ("opcowner", Value::Int(OWNER)),
+        ("opcfamily", Value::Int(family)),
+        ("opcintype", Value::Int(i64::from(type_id))),
+        ("opcdefault", Value::Bool(true)),
+        ("opckeytype", Value::Int(0)),
+    ]
+}
+
+/// The values of a setting, which may be one that the server does not know.
+fn setting(
+    settings: &Settings,
+    name: &str,
+    value: &str,
+    known: Option<&'static KnownSetting>,
+) -> Vec<(&'static str, Value)> {
+    let initial = settings.initial(name).unwrap_or(value);
+    let (context, kind) = known.map_or(("user", "string"), |known| (known.context, known.kind));
+    let source = if value == initial { "default" } else { "session" };
+    vec![
+        ("name", Value::text(name)),
+        ("setting", Value::text(value)),
+        ("category", Value::text("atsdb")),
+        ("short_desc", Value::text(known.map_or("", |known| known.description))),
+        ("context", Value::text(context)),
+        ("vartype", Value::text(kind)),
+        ("source", Value::text(source)),
+        ("boot_val", Value::text(known.map_or(initial, |known| known.value))),
+        ("reset_val", Value::text(initial)),
+        ("pending_restart", Value::Bool(false)),
+    ]
 }
