@@ -11,9 +11,10 @@ const KEY: &str = "number or number, number";
 const BOUNDS: &str = "lower, upper [, bounds] or text";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 80] = [
+pub(super) const INTERNAL: [&str; 82] = [
     "as_instant",
     "asof_match",
+    "char_text",
     "cidr_of",
     "cut_elements",
     "cut_name",
@@ -92,6 +93,7 @@ pub(super) const INTERNAL: [&str; 80] = [
     "tsvector_of",
     "uuid_of",
     "uuids_of",
+    "varchar_text",
 ];
 
 /// Functions of rows that statements are rewritten from, so that the engine does not know them.

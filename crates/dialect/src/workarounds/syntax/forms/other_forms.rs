@@ -11,6 +11,7 @@ use super::composed_functions::filled;
 use super::line_ends::match_line_ends;
 use super::literal_numerics::keep_digits;
 use super::row_members::opposite;
+use crate::functions::types::char_texts::{CHAR, VARCHAR};
 use crate::text::declared_length::declared_length;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::similar_pattern::regular_expression;
@@ -355,13 +356,9 @@ fn cut_to_length(expr: &mut Expr) -> Result<()> {
         *expr = cut;
         return Ok(());
     }
-    let mut cut = expression(&format!("left(NULL, {length})"))?;
+    let function = if is_padded { CHAR } else { VARCHAR };
+    let mut cut = expression(&format!("{function}(NULL, {length})"))?;
     set_first_argument(&mut cut, expr.clone());
-    if is_padded {
-        let mut trimmed = expression("rtrim(NULL)")?;
-        set_first_argument(&mut trimmed, cut);
-        cut = trimmed;
-    }
     *expr = cut;
     Ok(())
 }
