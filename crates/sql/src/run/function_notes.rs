@@ -11,11 +11,12 @@ const KEY: &str = "number or number, number";
 const BOUNDS: &str = "lower, upper [, bounds] or text";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 82] = [
+pub(super) const INTERNAL: [&str; 83] = [
     "as_instant",
     "asof_match",
     "char_text",
     "cidr_of",
+    "cut_char",
     "cut_elements",
     "cut_name",
     "date_part_of_rows",

@@ -16,6 +16,12 @@ use std::sync::Arc;
 /// The maximum width of a value in `format`.
 const WIDTH_MAX: usize = 1 << 20;
 
+/// The function that a cast to `name` is.
+pub const NAME: &str = "cut_name";
+
+/// The function that a cast to `"char"` is.
+pub const ONE_CHAR: &str = "cut_char";
+
 /// The maximum length of a `name`.
 const NAME_BYTES_MAX: usize = 63;
 
@@ -23,7 +29,8 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     const TEXT: DataType = DataType::Utf8;
     const BYTES: DataType = DataType::Binary;
     vec![
-        Plain::new("cut_name", &[&[TEXT]], TEXT, cut_name).udf(),
+        Plain::new(NAME, &[&[TEXT]], TEXT, cut_name).udf(),
+        Plain::new(ONE_CHAR, &[&[TEXT]], TEXT, cut_char).udf(),
         Plain::new("like_escape", &[&[TEXT, TEXT]], TEXT, like_escape).udf(),
         Plain::new("like_open_end", &[&[DataType::Boolean]], DataType::Boolean, open_end).udf(),
         Plain::new("md5", &[&[TEXT], &[BYTES]], TEXT, md5_text).udf(),
@@ -53,6 +60,13 @@ fn cut_name(args: &[ArrayRef]) -> Result<ArrayRef> {
     let texts = args[0].as_string::<i32>().iter();
     let cut = |text: &str| text[..text.floor_char_boundary(NAME_BYTES_MAX)].to_owned();
     Ok(Arc::new(texts.map(|text| text.map(cut)).collect::<StringArray>()))
+}
+
+/// Texts as values of the type `"char"`: their first characters.
+fn cut_char(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let texts = args[0].as_string::<i32>().iter();
+    let first = |text: &str| text.chars().next().map(String::from).unwrap_or_default();
+    Ok(Arc::new(texts.map(|text| text.map(first)).collect::<StringArray>()))
 }
 
 fn quote_ident(args: &[ArrayRef]) -> Result<ArrayRef> {

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{Expr, Operator};
 const COLLECTING: &str = "array_agg";
 
 /// Functions that get values with their spaces: they take values of any type, or count the spaces.
-const PADDING: [&str; 14] = [
+const PADDING: [&str; 15] = [
     "concat",
     "concat_ws",
     "format",
@@ -29,6 +29,7 @@ const PADDING: [&str; 14] = [
     "jsonb_build_object",
     "make_array",
     "octet_length",
+    "row_text",
     "to_json",
     "to_jsonb",
 ];

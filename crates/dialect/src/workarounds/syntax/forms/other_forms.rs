@@ -2,7 +2,7 @@
 //! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `= ANY` and `<> ALL` of a list; the operators `^@`,
 //! `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR escape`; other escape characters of
 //! `SIMILAR TO`; texts in quotes in the place of booleans; `IS NORMALIZED`; `COLLATE` of the order that texts have
-//! anyway; the types `name` and `oid`.
+//! anyway; the types `name`, `"char"` and `oid`.
 //!
 //! [#10743](https://github.com/apache/datafusion/issues/10743) is closed upstream, but the length of a `varchar(n)` is
 //! still ignored; for the others no upstream issue is known.
@@ -11,6 +11,7 @@ use super::composed_functions::filled;
 use super::line_ends::match_line_ends;
 use super::literal_numerics::keep_digits;
 use super::row_members::opposite;
+use crate::functions::texts::strings::{NAME, ONE_CHAR};
 use crate::functions::types::char_texts::{CHAR, VARCHAR};
 use crate::text::declared_length::declared_length;
 use crate::text::errors::{not_supported, sql_error};
@@ -28,13 +29,27 @@ const PLAIN_COLLATIONS: [&str; 6] = ["c", "posix", "default", "c.utf8", "c.utf-8
 /// Rewrites an expression whose parts have been rewritten already.
 pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
     match expr {
-        Expr::Cast { data_type, .. } => {
+        Expr::Cast { expr: operand, data_type, .. } => {
+            if is_custom(data_type, "oid")
+                && let Some(number) = oid_of_negative(operand)
+            {
+                **operand = number;
+            }
             drop_length(data_type);
             write_float(data_type)?;
-            let is_name = is_custom(data_type, "name");
+            let cut_by = if is_custom(data_type, "name") {
+                Some(NAME)
+            } else if is_custom(data_type, "char") {
+                Some(ONE_CHAR)
+            } else {
+                None
+            };
             write_catalogue_type(data_type);
             keep_digits(expr)?;
-            if is_name { cut_name(expr) } else { cut_to_length(expr) }
+            match cut_by {
+                Some(function) => enclose(expr, function),
+                None => cut_to_length(expr),
+            }
         }
         Expr::TypedString(literal) => {
             write_float(&mut literal.data_type)?;
@@ -310,13 +325,28 @@ fn write_float(data_type: &mut DataType) -> Result<()> {
     Ok(())
 }
 
-/// Writes types of PostgreSQL's catalogue as others: a `name` is a text, and an `oid` is an integer of 32 bits without
-/// a sign. A `bpchar` is a text, as a `char(n)` is.
+/// Writes types of PostgreSQL's catalogue as others: a `name` and a `"char"` are texts, and an `oid` is an integer of 32
+/// bits without a sign. A `bpchar` is a text, as a `char(n)` is.
 fn write_catalogue_type(data_type: &mut DataType) {
-    if is_custom(data_type, "name") || is_custom(data_type, "bpchar") {
+    if ["name", "char", "bpchar"].iter().any(|name| is_custom(data_type, name)) {
         *data_type = DataType::Text;
     } else if is_custom(data_type, "oid") {
         *data_type = DataType::IntUnsigned(None);
+    }
+}
+
+/// The `oid` that a negative number is, which PostgreSQL counts back from the end.
+fn oid_of_negative(expr: &Expr) -> Option<Expr> {
+    match expr {
+        Expr::Nested(inner) => oid_of_negative(inner),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
+            Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
+                let number = digits.parse::<u32>().ok().filter(|number| *number <= i32::MIN.unsigned_abs())?;
+                Some(Expr::value(Value::Number(number.wrapping_neg().to_string(), false)))
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -327,9 +357,9 @@ fn is_custom(data_type: &DataType, wanted: &str) -> bool {
     arguments.is_empty() && name.is_some_and(|name| name.value.eq_ignore_ascii_case(wanted))
 }
 
-/// Cuts a text to the length of a `name`.
-fn cut_name(expr: &mut Expr) -> Result<()> {
-    let mut cut = expression("cut_name(NULL)")?;
+/// Makes an expression the argument of a function.
+fn enclose(expr: &mut Expr, function: &str) -> Result<()> {
+    let mut cut = expression(&format!("{function}(NULL)"))?;
     set_first_argument(&mut cut, expr.clone());
     *expr = cut;
     Ok(())
