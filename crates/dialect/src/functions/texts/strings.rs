@@ -17,10 +17,10 @@ use std::sync::Arc;
 const WIDTH_MAX: usize = 1 << 20;
 
 /// The function that a cast to `name` is.
-pub const NAME: &str = "cut_name";
+pub const CUT_NAME: &str = "cut_name";
 
 /// The function that a cast to `"char"` is.
-pub const ONE_CHAR: &str = "cut_char";
+pub const CUT_CHAR: &str = "cut_char";
 
 /// The maximum length of a `name`.
 const NAME_BYTES_MAX: usize = 63;
@@ -29,8 +29,8 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     const TEXT: DataType = DataType::Utf8;
     const BYTES: DataType = DataType::Binary;
     vec![
-        Plain::new(NAME, &[&[TEXT]], TEXT, cut_name).udf(),
-        Plain::new(ONE_CHAR, &[&[TEXT]], TEXT, cut_char).udf(),
+        Plain::new(CUT_NAME, &[&[TEXT]], TEXT, cut_name).udf(),
+        Plain::new(CUT_CHAR, &[&[TEXT]], TEXT, cut_char).udf(),
         Plain::new("like_escape", &[&[TEXT, TEXT]], TEXT, like_escape).udf(),
         Plain::new("like_open_end", &[&[DataType::Boolean]], DataType::Boolean, open_end).udf(),
         Plain::new("md5", &[&[TEXT], &[BYTES]], TEXT, md5_text).udf(),

@@ -46,6 +46,18 @@ pub fn padded_char(characters: u32) -> ScalarUDF {
     function(CharCall::Pad, Some(characters))
 }
 
+/// A constant text without the spaces at its end; `None` if it has none.
+pub fn trimmed(value: &ScalarValue) -> Option<ScalarValue> {
+    match value {
+        ScalarValue::Utf8(Some(text)) if text.ends_with(' ') => Some(ScalarValue::from(text.trim_end_matches(' '))),
+        ScalarValue::Utf8View(Some(text)) if text.ends_with(' ') => {
+            Some(ScalarValue::Utf8View(Some(text.trim_end_matches(' ').to_owned())))
+        }
+        ScalarValue::Dictionary(key, value) => Some(ScalarValue::Dictionary(key.clone(), Box::new(trimmed(value)?))),
+        _ => None,
+    }
+}
+
 pub(super) fn functions() -> Vec<ScalarUDF> {
     vec![function(CharCall::Cast, None), Plain::variadic(VARCHAR, DataType::Utf8, varchar_texts).udf()]
 }

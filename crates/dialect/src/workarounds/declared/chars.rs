@@ -6,7 +6,7 @@
 //! DataFusion 55.2 has no type for `char(n)`. No upstream issue known.
 
 use crate::functions::base::text_types::TextType;
-use crate::functions::types::char_texts::{PADDED, VARCHAR, declared_char, padded_char};
+use crate::functions::types::char_texts::{PADDED, VARCHAR, declared_char, padded_char, trimmed};
 use crate::functions::types::declared::{is_untyped, text_type_of};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::{AggregateFunctionParams, Like, WindowFunctionParams};
@@ -131,16 +131,4 @@ fn trim(expr: &mut Expr) -> bool {
     }
     *expr = declared_char(None).call(vec![std::mem::take(expr)]);
     true
-}
-
-/// A text without the spaces at its end; `None` if it has none.
-fn trimmed(value: &ScalarValue) -> Option<ScalarValue> {
-    match value {
-        ScalarValue::Utf8(Some(text)) if text.ends_with(' ') => Some(ScalarValue::from(text.trim_end_matches(' '))),
-        ScalarValue::Utf8View(Some(text)) if text.ends_with(' ') => {
-            Some(ScalarValue::Utf8View(Some(text.trim_end_matches(' ').to_owned())))
-        }
-        ScalarValue::Dictionary(key, value) => Some(ScalarValue::Dictionary(key.clone(), Box::new(trimmed(value)?))),
-        _ => None,
-    }
 }

@@ -4,7 +4,7 @@
 
 use super::like_escape::write_backslashes;
 use crate::functions::place_arguments;
-use crate::functions::texts::strings::{NAME, ONE_CHAR};
+use crate::functions::texts::strings::{CUT_CHAR, CUT_NAME};
 use crate::functions::types::char_texts::VARCHAR;
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_expressions_mut;
@@ -169,8 +169,8 @@ fn array_of_equals(value: &Expr, counts: &[Expr]) -> Result<Expr> {
 /// know these types.
 fn name_of_cast(function: &ObjectName) -> Option<&'static str> {
     match function.to_string().as_str() {
-        NAME => Some("name"),
-        ONE_CHAR => Some("\"char\""),
+        CUT_NAME => Some("name"),
+        CUT_CHAR => Some("\"char\""),
         VARCHAR => Some("character varying"),
         _ => None,
     }

@@ -11,7 +11,7 @@ use super::composed_functions::filled;
 use super::line_ends::match_line_ends;
 use super::literal_numerics::keep_digits;
 use super::row_members::opposite;
-use crate::functions::texts::strings::{NAME, ONE_CHAR};
+use crate::functions::texts::strings::{CUT_CHAR, CUT_NAME};
 use crate::functions::types::char_texts::{CHAR, VARCHAR};
 use crate::text::declared_length::declared_length;
 use crate::text::errors::{not_supported, sql_error};
@@ -38,9 +38,9 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
             drop_length(data_type);
             write_float(data_type)?;
             let cut_by = if is_custom(data_type, "name") {
-                Some(NAME)
+                Some(CUT_NAME)
             } else if is_custom(data_type, "char") {
-                Some(ONE_CHAR)
+                Some(CUT_CHAR)
             } else {
                 None
             };
