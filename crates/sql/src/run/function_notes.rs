@@ -11,7 +11,7 @@ const KEY: &str = "number or number, number";
 const BOUNDS: &str = "lower, upper [, bounds] or text";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 83] = [
+pub(super) const INTERNAL: [&str; 85] = [
     "as_instant",
     "asof_match",
     "char_text",
@@ -30,6 +30,7 @@ pub(super) const INTERNAL: [&str; 83] = [
     "in_range",
     "inet_not",
     "inet_of",
+    "int2vector_of",
     "join_delimited",
     "json_elements",
     "json_elements_text",
@@ -69,6 +70,7 @@ pub(super) const INTERNAL: [&str; 83] = [
     "like_escape",
     "like_open_end",
     "network_overlap",
+    "oidvector_of",
     "plain_text",
     "regexp_all_matches",
     "regexp_pattern",

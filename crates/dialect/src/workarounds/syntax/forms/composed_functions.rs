@@ -4,7 +4,7 @@
 
 use super::like_escape::write_backslashes;
 use crate::functions::place_arguments;
-use crate::functions::texts::strings::{CUT_CHAR, CUT_NAME};
+use crate::functions::texts::strings::{CUT_CHAR, CUT_NAME, INT2VECTOR, OIDVECTOR};
 use crate::functions::types::char_texts::VARCHAR;
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_expressions_mut;
@@ -172,6 +172,8 @@ fn name_of_cast(function: &ObjectName) -> Option<&'static str> {
         CUT_NAME => Some("name"),
         CUT_CHAR => Some("\"char\""),
         VARCHAR => Some("character varying"),
+        INT2VECTOR => Some("int2vector"),
+        OIDVECTOR => Some("oidvector"),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 //! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `= ANY` and `<> ALL` of a list; the operators `^@`,
 //! `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR escape`; other escape characters of
 //! `SIMILAR TO`; texts in quotes in the place of booleans; `IS NORMALIZED`; `COLLATE` of the order that texts have
-//! anyway; the types `name`, `"char"` and `oid`.
+//! anyway; the types `name`, `"char"`, `oid`, `int2vector` and `oidvector`.
 //!
 //! [#10743](https://github.com/apache/datafusion/issues/10743) is closed upstream, but the length of a `varchar(n)` is
 //! still ignored; for the others no upstream issue is known.
@@ -11,7 +11,7 @@ use super::composed_functions::filled;
 use super::line_ends::match_line_ends;
 use super::literal_numerics::keep_digits;
 use super::row_members::opposite;
-use crate::functions::texts::strings::{CUT_CHAR, CUT_NAME};
+use crate::functions::texts::strings::{CUT_CHAR, CUT_NAME, INT2VECTOR, OIDVECTOR};
 use crate::functions::types::char_texts::{CHAR, VARCHAR};
 use crate::text::declared_length::declared_length;
 use crate::text::errors::{not_supported, sql_error};
@@ -26,6 +26,10 @@ use datafusion::sql::sqlparser::ast::{
 /// Collations that compare texts by their code points, as everything here does.
 const PLAIN_COLLATIONS: [&str; 6] = ["c", "posix", "default", "c.utf8", "c.utf-8", "ucs_basic"];
 
+/// Types of PostgreSQL's catalogue that are texts here, and the functions that read their values.
+const READINGS: [(&str, &str); 4] =
+    [("name", CUT_NAME), ("char", CUT_CHAR), ("int2vector", INT2VECTOR), ("oidvector", OIDVECTOR)];
+
 /// Rewrites an expression whose parts have been rewritten already.
 pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
     match expr {
@@ -37,16 +41,13 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
             }
             drop_length(data_type);
             write_float(data_type)?;
-            let cut_by = if is_custom(data_type, "name") {
-                Some(CUT_NAME)
-            } else if is_custom(data_type, "char") {
-                Some(CUT_CHAR)
-            } else {
-                None
-            };
+            if is_vector(operand) && matches!(data_type, DataType::Array(_)) {
+                **operand = filled("string_to_array(a, ' ')", &[operand.as_ref()])?;
+            }
+            let reading = READINGS.iter().find(|(name, _)| is_custom(data_type, name)).map(|(_, reading)| *reading);
             write_catalogue_type(data_type);
             keep_digits(expr)?;
-            match cut_by {
+            match reading {
                 Some(function) => enclose(expr, function),
                 None => cut_to_length(expr),
             }
@@ -325,10 +326,10 @@ fn write_float(data_type: &mut DataType) -> Result<()> {
     Ok(())
 }
 
-/// Writes types of PostgreSQL's catalogue as others: a `name` and a `"char"` are texts, and an `oid` is an integer of 32
+/// Writes types of PostgreSQL's catalogue as others: those of [`READINGS`] are texts, and an `oid` is an integer of 32
 /// bits without a sign. A `bpchar` is a text, as a `char(n)` is.
 fn write_catalogue_type(data_type: &mut DataType) {
-    if ["name", "char", "bpchar"].iter().any(|name| is_custom(data_type, name)) {
+    if is_custom(data_type, "bpchar") || READINGS.iter().any(|(name, _)| is_custom(data_type, name)) {
         *data_type = DataType::Text;
     } else if is_custom(data_type, "oid") {
         *data_type = DataType::IntUnsigned(None);
@@ -359,10 +360,19 @@ fn is_custom(data_type: &DataType, wanted: &str) -> bool {
 
 /// Makes an expression the argument of a function.
 fn enclose(expr: &mut Expr, function: &str) -> Result<()> {
-    let mut cut = expression(&format!("{function}(NULL)"))?;
-    set_first_argument(&mut cut, expr.clone());
-    *expr = cut;
+    let mut call = expression(&format!("{function}(NULL)"))?;
+    set_first_argument(&mut call, expr.clone());
+    *expr = call;
     Ok(())
+}
+
+/// Whether an expression has been a cast to a list of numbers that is a text.
+fn is_vector(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_vector(inner),
+        Expr::Function(call) => [INT2VECTOR, OIDVECTOR].contains(&call.name.to_string().as_str()),
+        _ => false,
+    }
 }
 
 /// A cast to `varchar(n)` cuts, and one to `char(n)` also removes spaces at the end, which have no meaning in it.
