@@ -13,8 +13,8 @@ use crate::workarounds::syntax::tokens::operators::JOINED;
 use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, UnaryOperator, Value,
-    Values,
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Ident, ObjectName, ObjectNamePart, UnaryOperator,
+    Value, Values,
 };
 
 /// Functions of JSON that return no JSON.
@@ -206,7 +206,8 @@ fn type_of(expr: &Expr) -> Option<DataType> {
                 "to_jsonb" => Some(DataType::JSONB),
                 name if name.starts_with("jsonb_") => Some(DataType::JSONB),
                 name if name.starts_with("json_") => Some(DataType::JSON),
-                _ => None,
+                name => RangeType::of_name(name)
+                    .map(|_| DataType::Custom(ObjectName::from(vec![Ident::new(name)]), Vec::new())),
             }
         }
         Expr::BinaryOp { left, op, .. } => match op {
