@@ -187,9 +187,14 @@ impl TextType {
         *self == Self::Uuid
     }
 
+    /// Returns whether the type is `char(n)`, whose values functions take as texts.
+    pub fn is_char(&self) -> bool {
+        matches!(self, Self::Char(_))
+    }
+
     /// Returns whether values of the type are compared as texts, so that they need their type in results alone.
     pub fn is_compared_as_text(&self) -> bool {
-        matches!(self, Self::Uuid | Self::Char(_))
+        self.is_uuid() || self.is_char()
     }
 
     /// The enumerated type, if it is one.

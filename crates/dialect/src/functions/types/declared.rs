@@ -129,13 +129,13 @@ fn united(members: impl Iterator<Item = UnitedValue>) -> Option<TextType> {
             None => of,
             Some(other) if of == other => other,
             Some(other) if of.is_json() && other.is_json() => TextType::Json,
-            Some(TextType::Char(_)) if matches!(of, TextType::Char(_)) => TextType::Char(None),
+            Some(other) if of.is_char() && other.is_char() => TextType::Char(None),
             Some(_) => return None,
         });
     }
     match united {
         // A constant is not cut to the length of the others.
-        Some(TextType::Char(_)) if has_constants => Some(TextType::Char(None)),
+        Some(of) if of.is_char() && has_constants => Some(TextType::Char(None)),
         united => united,
     }
 }

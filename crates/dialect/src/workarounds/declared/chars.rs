@@ -88,7 +88,7 @@ fn is_blind_to_spaces(like: &Like) -> bool {
 /// something changed.
 pub(super) fn settle(exprs: &mut [&mut Expr], schema: &DFSchema) -> bool {
     let are_bare = exprs.iter_mut().fold(false, |is_changed, expr| make_bare(expr) | is_changed);
-    let is_char = |expr: &Expr| matches!(text_type_of(expr, schema), Some(TextType::Char(_)));
+    let is_char = |expr: &Expr| text_type_of(expr, schema).is_some_and(|of| of.is_char());
     let loses_spaces = |expr: &Expr| is_char(expr) || is_varchar(expr) || is_constant(expr);
     if !exprs.iter().any(|expr| is_char(expr)) || !exprs.iter().all(|expr| loses_spaces(expr)) {
         return are_bare;

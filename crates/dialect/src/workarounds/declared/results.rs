@@ -80,7 +80,7 @@ fn in_union(union: Union, constants: Constants) -> Result<Transformed<LogicalPla
     for (at, field) in union.schema.fields().iter().enumerate() {
         let (declared, of) = (TextType::of(field), type_in_union(&union, at).filter(|of| !of.is_uuid()));
         // DataFusion calls a column of other texts and of a `char(n)` a `char(n)`.
-        is_changed |= declared != of && (of.is_some() || matches!(declared, Some(TextType::Char(_))));
+        is_changed |= declared != of && (of.is_some() || declared.is_some_and(|of| of.is_char()));
         let Some(of) = of.filter(|_| constants == Constants::Read) else { continue };
         for (input, wanted) in union.inputs.iter().zip(&mut wanted) {
             if is_untyped_column(input, at) {
