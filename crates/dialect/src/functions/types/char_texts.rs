@@ -7,7 +7,7 @@ use crate::functions::base::text_types::TextType;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
-use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::common::{DataFusionError, Result, ScalarValue, exec_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -24,6 +24,9 @@ pub const DECLARED: &str = "declared_char";
 
 /// The function that adds the spaces at the end.
 pub const PADDED: &str = "padded_char";
+
+/// The maximum size of the values of one batch with their spaces, because they are made in one piece.
+const PADDED_BYTES_MAX: usize = 1 << 28;
 
 /// What a function of `char(n)` does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -110,10 +113,7 @@ impl ScalarUDFImpl for CharFunction {
                 changed(texts, &|text| cut(text, length).trim_end_matches(' ').to_owned())?
             }
             (CharCall::Declare, [texts]) => changed(texts, &|text| text.trim_end_matches(' ').to_owned())?,
-            (CharCall::Pad, [texts]) => {
-                let width = usize::try_from(self.characters.unwrap_or_default()).unwrap_or_default();
-                changed(texts, &|text| format!("{text:<width$}"))?
-            }
+            (CharCall::Pad, [texts]) => padded(texts, self.characters.unwrap_or_default() as usize)?,
             (_, arrays) => return exec_err!("{} of {} values", self.name(), arrays.len()),
         };
         answer(is_constant && found.len() == 1, found)
@@ -131,6 +131,18 @@ fn varchar_texts(args: &[ArrayRef]) -> Result<ArrayRef> {
     let [texts, lengths] = args else { return exec_err!("{VARCHAR} takes 2 arguments") };
     let length = length_in(lengths)?;
     changed(texts, &|text| cut(text, length).to_owned())
+}
+
+/// Values of a `char(n)` with spaces up to `n` characters.
+fn padded(texts: &ArrayRef, characters: usize) -> Result<ArrayRef> {
+    if texts.len().saturating_mul(characters) > PADDED_BYTES_MAX {
+        let message = format!("values of the type character({characters}) are too long with the spaces at their end");
+        return Err(DataFusionError::ResourcesExhausted(message));
+    }
+    changed(texts, &|text| {
+        let missing = characters.saturating_sub(text.chars().count());
+        format!("{text}{}", " ".repeat(missing))
+    })
 }
 
 /// The length that is the same in all rows.
@@ -170,5 +182,16 @@ mod tests {
             let cut = changed(&array, &|text| cut(text, 2).to_owned()).unwrap();
             assert_eq!(cut.as_string::<i32>().iter().collect::<Vec<_>>(), [Some("äb"), None, Some("xy"), Some("")]);
         }
+    }
+
+    #[test]
+    fn spaces_count_characters_and_fit_into_memory() {
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("ä"), None, Some("abc")]));
+        let short = padded(&texts, 3).unwrap();
+        assert_eq!(short.as_string::<i32>().iter().collect::<Vec<_>>(), [Some("ä  "), None, Some("abc")]);
+        let long = padded(&texts, 100_000).unwrap();
+        assert_eq!(long.as_string::<i32>().value(2).len(), 100_000);
+        let many: ArrayRef = Arc::new(StringArray::from(vec!["a"; 1_000]));
+        assert!(padded(&many, 1_000_000).is_err());
     }
 }
