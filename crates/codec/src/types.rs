@@ -50,6 +50,10 @@ const JSONB: &str = "jsonb";
 /// The key in the metadata of a field of texts whose value is an enumerated type as JSON: its name and labels.
 const ENUMERATION_KEY: &str = "atsdb.enum";
 
+/// The key in the metadata of a field of texts that are values of a `char(n)`. Its value is `n`, or empty for values of
+/// several lengths.
+const CHAR_KEY: &str = "atsdb.char";
+
 /// The value of [`TYPE_KEY`] for lists of JSON, for which there is no type of columns.
 const JSON_LIST: &str = "json[]";
 
@@ -64,6 +68,9 @@ pub fn logical_field(column: &Column) -> Field {
     let field = Field::new(&column.name, logical_type(column), column.nullable);
     if let Some(enumeration) = &column.enumeration {
         return enumeration_field(field, enumeration);
+    }
+    if let Some(length) = column.length.filter(|length| length.is_char) {
+        return char_field(field, Some(length.characters));
     }
     match column.column_type {
         ColumnType::Uuid | ColumnType::Json | ColumnType::Array(ElementType::Uuid) => {
@@ -97,12 +104,33 @@ pub fn enumeration_field(field: Field, enumeration: &Enumeration) -> Field {
 
 /// The enumerated type whose labels a field's values are.
 pub fn enumeration_of(field: &Field) -> Option<Enumeration> {
-    let is_text = match field.data_type() {
+    let json = field.metadata().get(ENUMERATION_KEY).filter(|_| is_text(field.data_type()))?;
+    Enumeration::of_json(json)
+}
+
+/// Whether values of a type are texts, plain or of a dictionary.
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
         DataType::Dictionary(_, values) => values.is_string(),
         other => other.is_string(),
-    };
-    let json = field.metadata().get(ENUMERATION_KEY).filter(|_| is_text)?;
-    Enumeration::of_json(json)
+    }
+}
+
+/// Returns a field of texts that are values of a `char(n)`, without spaces at the end. `characters` is `n`; `None` of
+/// values of several lengths.
+pub fn char_field(field: Field, characters: Option<u32>) -> Field {
+    let characters = characters.map(|characters| characters.to_string()).unwrap_or_default();
+    field.with_metadata(HashMap::from([(CHAR_KEY.to_owned(), characters)]))
+}
+
+/// Whether a field's values are those of a `char(n)`.
+pub fn is_char(field: &Field) -> bool {
+    is_text(field.data_type()) && field.metadata().contains_key(CHAR_KEY)
+}
+
+/// The `n` of a field whose values are those of a `char(n)`.
+pub fn char_length(field: &Field) -> Option<u32> {
+    field.metadata().get(CHAR_KEY).filter(|_| is_char(field))?.parse().ok()
 }
 
 /// Returns a field of lists whose elements are JSON.

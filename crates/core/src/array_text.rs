@@ -7,6 +7,8 @@ pub enum ArrayTextError {
     Malformed,
     /// It is an array of several dimensions: `{{1,2},{3,4}}`.
     Dimensions,
+    /// It is an array whose positions do not begin at 1: `[0:1]={1,2}`.
+    Positions,
 }
 
 impl ArrayTextError {
@@ -15,15 +17,45 @@ impl ArrayTextError {
         match self {
             Self::Malformed => format!("malformed array literal: \"{text:.60}\""),
             Self::Dimensions => format!("\"{text:.60}\" has several dimensions, but arrays have one"),
+            Self::Positions => format!("\"{text:.60}\" begins at another position than 1, but all arrays begin there"),
         }
     }
 }
 
-/// The elements of `{1,NULL,"a b"}`; `None` is NULL.
+/// The elements of `{1,NULL,"a b"}`, or with their positions, `[1:3]={1,NULL,"a b"}`; `None` is NULL.
 pub fn parse(text: &str) -> Result<Vec<Option<String>>, ArrayTextError> {
+    let (declared, text) = split_positions(text.trim_matches(is_space))?;
+    let elements = elements_of(text)?;
+    if declared.is_some_and(|count| count != elements.len()) {
+        return Err(ArrayTextError::Malformed);
+    }
+    Ok(elements)
+}
+
+/// The number of elements that the positions before them declare, if there are any, and the text of the elements.
+fn split_positions(text: &str) -> Result<(Option<usize>, &str), ArrayTextError> {
+    use ArrayTextError::{Dimensions, Malformed, Positions};
+    let Some(positions) = text.strip_prefix('[') else { return Ok((None, text)) };
+    let (positions, rest) = positions.split_once(']').ok_or(Malformed)?;
+    if rest.starts_with('[') {
+        return Err(Dimensions);
+    }
+    let (first, last) = positions.split_once(':').ok_or(Malformed)?;
+    let position = |digits: &str| digits.parse::<i32>().map_err(|_| Malformed);
+    let (first, last) = (position(first)?, position(last)?);
+    let elements = rest.trim_start_matches(is_space).strip_prefix('=').ok_or(Malformed)?;
+    if last < first {
+        return Err(Malformed);
+    }
+    if first != 1 {
+        return Err(Positions);
+    }
+    Ok((usize::try_from(last).ok(), elements.trim_start_matches(is_space)))
+}
+
+fn elements_of(text: &str) -> Result<Vec<Option<String>>, ArrayTextError> {
     use ArrayTextError::{Dimensions, Malformed};
-    let inner =
-        text.trim_matches(is_space).strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).ok_or(Malformed)?;
+    let inner = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).ok_or(Malformed)?;
     let mut elements = Vec::new();
     if inner.trim_matches(is_space).is_empty() {
         return Ok(elements);
@@ -132,6 +164,16 @@ mod tests {
             assert_eq!(parse(wrong), Err(ArrayTextError::Malformed), "{wrong}");
         }
         assert_eq!(parse("{{1,2},{3,4}}"), Err(ArrayTextError::Dimensions));
+    }
+
+    #[test]
+    fn positions_are_those_of_the_elements() {
+        assert_eq!(parse(" [1:2] = {a,NULL}"), Ok(vec![Some("a".to_owned()), None]));
+        for wrong in ["[1:3]={1,2}", "[1:2]{1,2}", "[1:2={1,2}", "[2:1]={1,2}", "[a:b]={1,2}", "[1:2]=", "[1:1]={}"] {
+            assert_eq!(parse(wrong), Err(ArrayTextError::Malformed), "{wrong}");
+        }
+        assert_eq!(parse("[0:1]={1,2}"), Err(ArrayTextError::Positions));
+        assert_eq!(parse("[1:1][1:2]={{1,2}}"), Err(ArrayTextError::Dimensions));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! have a type are placeholders from the beginning.
 
 use crate::functions::base::arguments::is_text;
+use crate::functions::types::char_texts::{DECLARED, trimmed};
 use crate::text::decimals;
 use crate::text::params::Parameters;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
@@ -104,6 +105,16 @@ pub fn close_expression(expr: Planned, parameters: &Parameters) -> Result<Transf
     let is_element = |expr: &Planned| is_element(expr, parameters);
     expr.dyn_transform_down(|expr| match &expr {
         Planned::Placeholder(placeholder) => value_of(placeholder, parameters).map(Transformed::yes),
+        // A value that is compared with a `char(n)`.
+        Planned::ScalarFunction(call)
+            if call.name() == DECLARED
+                && let [Planned::Placeholder(placeholder)] = call.args.as_slice() =>
+        {
+            Ok(Transformed::yes(match value_of(placeholder, parameters)? {
+                Planned::Literal(value, metadata) => Planned::Literal(trimmed(&value).unwrap_or(value), metadata),
+                other => other,
+            }))
+        }
         Planned::ScalarFunction(call) if call.name() == "array_concat" => Ok(match call.args.as_slice() {
             // The parameter of `array || $1` was mistaken for an array, but has the type of an element.
             [array, element] if is_element(element) => Transformed::yes(appended(array.clone(), element.clone())),

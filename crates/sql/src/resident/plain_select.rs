@@ -99,6 +99,13 @@ impl<'a> PlainSelect<'a> {
             let mut values = keys.iter().filter(|(position, _)| position == at).map(|(_, value)| (*value).clone());
             let (Some(value), None) = (values.next(), values.next()) else { return Ok(None) };
             let column = &definition.columns[*at];
+            let value = match value {
+                // Spaces at the end mean nothing beside a `char(n)`.
+                Value::Text(text) if column.length.is_some_and(|length| length.is_char) => {
+                    Value::Text(text.trim_end_matches(' ').to_owned())
+                }
+                value => value,
+            };
             let fits = match value {
                 Value::Text(_) => column.column_type == ColumnType::Text,
                 _ => is_integer(column.column_type),

@@ -11,10 +11,12 @@ const KEY: &str = "number or number, number";
 const BOUNDS: &str = "lower, upper [, bounds] or text";
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 80] = [
+pub(super) const INTERNAL: [&str; 85] = [
     "as_instant",
     "asof_match",
+    "char_text",
     "cidr_of",
+    "cut_char",
     "cut_elements",
     "cut_name",
     "date_part_of_rows",
@@ -28,6 +30,7 @@ pub(super) const INTERNAL: [&str; 80] = [
     "in_range",
     "inet_not",
     "inet_of",
+    "int2vector_of",
     "join_delimited",
     "json_elements",
     "json_elements_text",
@@ -67,6 +70,7 @@ pub(super) const INTERNAL: [&str; 80] = [
     "like_escape",
     "like_open_end",
     "network_overlap",
+    "oidvector_of",
     "plain_text",
     "regexp_all_matches",
     "regexp_pattern",
@@ -92,6 +96,7 @@ pub(super) const INTERNAL: [&str; 80] = [
     "tsvector_of",
     "uuid_of",
     "uuids_of",
+    "varchar_text",
 ];
 
 /// Functions of rows that statements are rewritten from, so that the engine does not know them.

@@ -307,3 +307,19 @@ fn the_fraction_of_a_percentile_may_be_a_parameter() {
         assert!(run(&session, &prepared, &[2.0.into(), 3.into()]).is_err());
     }
 }
+
+#[test]
+fn spaces_at_the_end_of_a_value_mean_nothing_beside_a_char() {
+    let (session, _directory) = session("sqlite");
+    ask(&session, "CREATE TABLE c (time TIMESTAMP, plain CHAR(4), mapped CHAR(4)) WITH (map = 'mapped:u8')");
+    ask(&session, "INSERT INTO c VALUES ('2024-01-01', 'ab', 'ab'), ('2024-01-02', 'cd ', 'cd ')");
+    for column in ["plain", "mapped"] {
+        for condition in ["= $1", "IN ($1, 'y')", "BETWEEN $1 AND $1", "IS NOT DISTINCT FROM $1"] {
+            let sql = format!("SELECT count(*) FROM c WHERE {column} {condition}");
+            let prepared = session.prepare(&sql, &[]).unwrap();
+            for (value, expected) in [("ab", "1"), ("ab  ", "1"), ("cd ", "1"), ("x ", "0")] {
+                assert_eq!(run(&session, &prepared, &[value.into()]).unwrap(), [expected], "{sql}, '{value}'");
+            }
+        }
+    }
+}

@@ -1,8 +1,11 @@
 //! The types of values that are texts for DataFusion, and UUIDs, JSON, network addresses, ranges, vectors and queries
-//! of full-text search or labels of an enumerated type for SQL. The metadata of a field marks them, for columns as well
-//! as for results of functions.
+//! of full-text search, labels of an enumerated type or values of a `char(n)` for SQL. The metadata of a field marks
+//! them, for columns as well as for results of functions.
 
-use atsdb_codec::{declared_field, declared_type, enumeration_field, enumeration_of, is_jsonb, jsonb_field};
+use atsdb_codec::{
+    char_field, char_length, declared_field, declared_type, enumeration_field, enumeration_of, is_char, is_jsonb,
+    jsonb_field,
+};
 use atsdb_core::{ColumnType, Enumeration};
 use datafusion::arrow::datatypes::{DataType, Field};
 use std::collections::HashMap;
@@ -153,6 +156,8 @@ pub enum TextType {
     Range(RangeType),
     /// The words of a document, or a query for them.
     Search(SearchType),
+    /// A text of a `char(n)`, without spaces at the end. The number is `n`; `None` of values of several lengths.
+    Char(Option<u32>),
 }
 
 impl TextType {
@@ -166,7 +171,8 @@ impl TextType {
                 let range = || RangeType::of(field).map(Self::Range);
                 let search = || SearchType::of(field).map(Self::Search);
                 let label = || enumeration_of(field).map(|of| Self::Enum(Arc::new(of)));
-                address.or_else(range).or_else(search).or_else(label)
+                let fixed = || is_char(field).then(|| Self::Char(char_length(field)));
+                address.or_else(range).or_else(search).or_else(label).or_else(fixed)
             }
         }
     }
@@ -181,11 +187,21 @@ impl TextType {
         *self == Self::Uuid
     }
 
+    /// Returns whether the type is `char(n)`, whose values functions take as texts.
+    pub fn is_char(&self) -> bool {
+        matches!(self, Self::Char(_))
+    }
+
+    /// Returns whether values of the type are compared as texts, so that they need their type in results alone.
+    pub fn is_compared_as_text(&self) -> bool {
+        self.is_uuid() || self.is_char()
+    }
+
     /// The enumerated type, if it is one.
     pub fn enumeration(self) -> Option<Arc<Enumeration>> {
         match self {
             Self::Enum(of) => Some(of),
-            Self::Uuid | Self::Json | Self::Jsonb | Self::Address(_) | Self::Range(_) | Self::Search(_) => None,
+            _ => None,
         }
     }
 
@@ -193,7 +209,7 @@ impl TextType {
     pub fn address(&self) -> Option<AddressType> {
         match self {
             Self::Address(of) => Some(*of),
-            Self::Uuid | Self::Json | Self::Jsonb | Self::Range(_) | Self::Enum(_) | Self::Search(_) => None,
+            _ => None,
         }
     }
 
@@ -201,7 +217,7 @@ impl TextType {
     pub fn range(&self) -> Option<RangeType> {
         match self {
             Self::Range(of) => Some(*of),
-            Self::Uuid | Self::Json | Self::Jsonb | Self::Address(_) | Self::Enum(_) | Self::Search(_) => None,
+            _ => None,
         }
     }
 
@@ -209,7 +225,7 @@ impl TextType {
     pub fn search(&self) -> Option<SearchType> {
         match self {
             Self::Search(of) => Some(*of),
-            Self::Uuid | Self::Json | Self::Jsonb | Self::Enum(_) | Self::Address(_) | Self::Range(_) => None,
+            _ => None,
         }
     }
 
@@ -244,6 +260,7 @@ impl TextType {
             Self::Address(of) => named(field, ADDRESS_KEY, of.name()),
             Self::Range(of) => named(field, RANGE_KEY, of.name()),
             Self::Search(of) => named(field, SEARCH_KEY, of.name()),
+            Self::Char(characters) => char_field(field, *characters),
         }
     }
 }

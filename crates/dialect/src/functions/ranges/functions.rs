@@ -92,7 +92,7 @@ impl RangeFunction {
 
     /// Refuses arguments of other types. A field that says no type may be a range that DataFusion has forgotten.
     fn check_types(&self, of: RangeType, fields: &[FieldRef]) -> Result<()> {
-        let is_wrong = |at: usize, field: &FieldRef| match TextType::of(field) {
+        let is_wrong = |at: usize, field: &FieldRef| match TextType::of(field).filter(|of| !of.is_char()) {
             _ if self.call == RangeCall::ContainsElement && at == 1 => false,
             Some(own) => own != TextType::Range(of),
             None if is_text(field.data_type()) || field.data_type().is_null() => false,

@@ -188,7 +188,7 @@ impl SearchCall {
         let found = lists.iter().find(|parameters| parameters.len() == fields.len());
         let Some(parameters) = found else { return Err(self.no_function(fields)) };
         for (parameter, field) in parameters.iter().zip(fields) {
-            let declared = TextType::of(field);
+            let declared = TextType::of(field).filter(|of| !of.is_char());
             let fits = match parameter {
                 Parameter::Vector => declared.is_none_or(|of| of == TextType::Search(SearchType::Vector)),
                 Parameter::Query => declared.is_none_or(|of| of == TextType::Search(SearchType::Query)),

@@ -11,10 +11,23 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ScalarUDF;
 use md5::Digest;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// The maximum width of a value in `format`.
 const WIDTH_MAX: usize = 1 << 20;
+
+/// The function that a cast to `name` is.
+pub const CUT_NAME: &str = "cut_name";
+
+/// The function that a cast to `"char"` is.
+pub const CUT_CHAR: &str = "cut_char";
+
+/// The function that a cast to `int2vector` is.
+pub const INT2VECTOR: &str = "int2vector_of";
+
+/// The function that a cast to `oidvector` is.
+pub const OIDVECTOR: &str = "oidvector_of";
 
 /// The maximum length of a `name`.
 const NAME_BYTES_MAX: usize = 63;
@@ -23,7 +36,10 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     const TEXT: DataType = DataType::Utf8;
     const BYTES: DataType = DataType::Binary;
     vec![
-        Plain::new("cut_name", &[&[TEXT]], TEXT, cut_name).udf(),
+        Plain::new(CUT_NAME, &[&[TEXT]], TEXT, cut_name).udf(),
+        Plain::new(CUT_CHAR, &[&[TEXT]], TEXT, cut_char).udf(),
+        Plain::new(INT2VECTOR, &[&[TEXT]], TEXT, |args| vectors::<i16>(args, "int2vector")).udf(),
+        Plain::new(OIDVECTOR, &[&[TEXT]], TEXT, |args| vectors::<u32>(args, "oidvector")).udf(),
         Plain::new("like_escape", &[&[TEXT, TEXT]], TEXT, like_escape).udf(),
         Plain::new("like_open_end", &[&[DataType::Boolean]], DataType::Boolean, open_end).udf(),
         Plain::new("md5", &[&[TEXT], &[BYTES]], TEXT, md5_text).udf(),
@@ -53,6 +69,26 @@ fn cut_name(args: &[ArrayRef]) -> Result<ArrayRef> {
     let texts = args[0].as_string::<i32>().iter();
     let cut = |text: &str| text[..text.floor_char_boundary(NAME_BYTES_MAX)].to_owned();
     Ok(Arc::new(texts.map(|text| text.map(cut)).collect::<StringArray>()))
+}
+
+/// Texts as values of the type `"char"`: their first characters.
+fn cut_char(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let texts = args[0].as_string::<i32>().iter();
+    let first = |text: &str| text.chars().next().map(String::from).unwrap_or_default();
+    Ok(Arc::new(texts.map(|text| text.map(first)).collect::<StringArray>()))
+}
+
+/// Texts as lists of numbers of a type, with one space between two of them.
+fn vectors<T: FromStr + ToString>(args: &[ArrayRef], of: &str) -> Result<ArrayRef> {
+    let vector = |text: &str| {
+        let numbers = text.split_ascii_whitespace().map(|number| number.parse::<T>().map(|number| number.to_string()));
+        match numbers.collect::<std::result::Result<Vec<_>, _>>() {
+            Ok(numbers) => Ok(numbers.join(" ")),
+            Err(_) => exec_err!("invalid input syntax for type {of}: \"{text:.60}\""),
+        }
+    };
+    let vectors = args[0].as_string::<i32>().iter().map(|text| text.map(vector).transpose());
+    Ok(Arc::new(vectors.collect::<Result<StringArray>>()?))
 }
 
 fn quote_ident(args: &[ArrayRef]) -> Result<ArrayRef> {

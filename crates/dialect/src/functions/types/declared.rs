@@ -1,5 +1,6 @@
 //! Which expressions have values of a [`TextType`], and the functions that say so.
 
+use super::char_texts::{self, declared_char};
 use super::enumerations::{self, EnumCall, enum_call};
 use super::uuids::uuid_of;
 use crate::functions::addresses::functions::{AddressCall, address_function};
@@ -88,13 +89,18 @@ fn type_of_column(plan: &LogicalPlan, at: usize) -> Option<TextType> {
 /// The type of an expression that is one of these expressions in each row.
 fn united_results<'a>(results: impl Iterator<Item = &'a Expr>, schema: &DFSchema) -> Option<TextType> {
     united(results.map(|result| match text_type_of(result, schema) {
-        None if is_untyped(result) => UnitedValue::Untyped,
+        None if is_untyped(result) => match result {
+            Expr::Literal(value, _) if value.is_null() => UnitedValue::Null,
+            _ => UnitedValue::Untyped,
+        },
         of => UnitedValue::of(of),
     }))
 }
 
 /// One of the values that have a type in common.
 enum UnitedValue {
+    /// NULL, which has the type of the others.
+    Null,
     /// A constant, which has the type of the others.
     Untyped,
     Declared(TextType),
@@ -108,10 +114,14 @@ impl UnitedValue {
 }
 
 fn united(members: impl Iterator<Item = UnitedValue>) -> Option<TextType> {
-    let mut united = None;
+    let (mut united, mut has_constants) = (None, false);
     for member in members {
         let of = match member {
-            UnitedValue::Untyped => continue,
+            UnitedValue::Null => continue,
+            UnitedValue::Untyped => {
+                has_constants = true;
+                continue;
+            }
             UnitedValue::Other => return None,
             UnitedValue::Declared(of) => of,
         };
@@ -119,10 +129,15 @@ fn united(members: impl Iterator<Item = UnitedValue>) -> Option<TextType> {
             None => of,
             Some(other) if of == other => other,
             Some(other) if of.is_json() && other.is_json() => TextType::Json,
+            Some(other) if of.is_char() && other.is_char() => TextType::Char(None),
             Some(_) => return None,
         });
     }
-    united
+    match united {
+        // A constant is not cut to the length of the others.
+        Some(of) if of.is_char() && has_constants => Some(TextType::Char(None)),
+        united => united,
+    }
 }
 
 /// Whether an expression is a constant of text, NULL or a parameter, so that it has the type of what is beside it. A
@@ -142,7 +157,7 @@ pub fn is_untyped(expr: &Expr) -> bool {
 }
 
 /// The functions that declare the type of a value and return the value.
-pub const DECLARATIONS: [&str; 10] = [
+pub const DECLARATIONS: [&str; 11] = [
     UUID,
     JSON,
     JSONB,
@@ -153,6 +168,7 @@ pub const DECLARATIONS: [&str; 10] = [
     ranges::DECLARED,
     "declared_tsvector",
     "declared_tsquery",
+    char_texts::DECLARED,
 ];
 
 const UUID: &str = "declared_uuid";
@@ -170,6 +186,7 @@ pub fn declaration(of: TextType) -> ScalarUDF {
         TextType::Address(of) => return address_function(AddressCall::Declare(of)),
         TextType::Range(of) => return range_function(RangeCall::Declare, Some(of)),
         TextType::Search(of) => return search_function(SearchCall::Declare(of)),
+        TextType::Char(characters) => return declared_char(characters),
     };
     Plain::variadic(name, DataType::Utf8, same).returning(Returns::Declared(of)).udf()
 }
@@ -203,6 +220,7 @@ pub fn reading(of: TextType) -> ScalarUDF {
         TextType::Address(of) => address_function(AddressCall::Read(of)),
         TextType::Range(of) => range_function(RangeCall::Construct, Some(of)),
         TextType::Search(of) => search_function(SearchCall::Read(of)),
+        TextType::Char(characters) => declared_char(characters),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Which type a value has: [types that a field declares](declared), [their names](type_names), [`uuids`], labels of
-//! [enumerated types](enumerations), the dimensions of an array ([`array_dims`]), its
-//! [first elements](trimmed_arrays), and [how many bytes](value_sizes) a value has.
+//! [enumerated types](enumerations), [texts of a declared length](char_texts), the dimensions of an array
+//! ([`array_dims`]), its [first elements](trimmed_arrays), and [how many bytes](value_sizes) a value has.
 
 mod array_dims;
+pub mod char_texts;
 pub mod declared;
 pub mod enumerations;
 mod trimmed_arrays;
@@ -14,6 +15,9 @@ use datafusion::prelude::SessionContext;
 
 pub(super) fn register(context: &SessionContext) {
     for function in declared::functions().into_iter().chain(uuids::functions()).chain(enumerations::functions()) {
+        context.register_udf(function);
+    }
+    for function in char_texts::functions() {
         context.register_udf(function);
     }
     context.register_udf(type_names::function());

@@ -8,6 +8,9 @@ use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 
+/// The name of the type of `char(n)`.
+pub const CHAR_NAME: &str = "character";
+
 pub(super) fn function() -> ScalarUDF {
     ScalarUDF::new_from_impl(TypeOf { signature: Signature::any(1, Volatility::Immutable) })
 }
@@ -48,6 +51,7 @@ pub fn type_name(field: &Field) -> String {
         Some(TextType::Address(of)) => return of.name().to_owned(),
         Some(TextType::Range(of)) => return of.name().to_owned(),
         Some(TextType::Search(of)) => return of.name().to_owned(),
+        Some(TextType::Char(_)) => return CHAR_NAME.to_owned(),
         _ => {}
     }
     match declared_type(field) {

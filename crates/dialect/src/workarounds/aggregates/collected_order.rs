@@ -61,7 +61,7 @@ impl AggregateUDFImpl for Collecting {
                 Arc::new(declared_field(field.as_ref().clone(), of_array))
             }
             Some(TextType::Json | TextType::Jsonb) => Arc::new(json_list_field(field.as_ref().clone())),
-            Some(TextType::Enum(_) | TextType::Address(_) | TextType::Range(_) | TextType::Search(_)) | None => field,
+            _ => field,
         })
     }
 

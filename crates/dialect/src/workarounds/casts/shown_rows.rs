@@ -40,7 +40,7 @@ pub fn show_rows(plan: LogicalPlan) -> Result<LogicalPlan> {
 }
 
 /// The function that writes rows, or arrays of rows, as texts; `None` for values of other types.
-fn shown(data_type: &DataType) -> Option<ScalarUDF> {
+pub(crate) fn shown(data_type: &DataType) -> Option<ScalarUDF> {
     match data_type {
         DataType::Struct(fields) if is_row(fields) => {
             Some(Plain::variadic("shown_row", DataType::Utf8, rows_as_texts).udf())

@@ -1,5 +1,7 @@
-//! UUIDs and JSON, which are texts for DataFusion: where values have these types, and what operators do with them.
+//! UUIDs, JSON and values of a `char(n)`, which are texts for DataFusion: where values have these types, and what
+//! operators do with them.
 
+mod chars;
 pub(super) mod json_operands;
 pub(super) mod relations;
 pub(super) mod results;

@@ -1,6 +1,6 @@
 //! `CASE`, `coalesce`, arrays, their elements, subqueries, unions and casts of values that are texts for DataFusion,
-//! and UUIDs or JSON for SQL. DataFusion forgets the metadata that says so, and keeps it where a cast to text should
-//! remove it. Constants beside such values are read as values of their type, as in PostgreSQL.
+//! and UUIDs, JSON or values of a `char(n)` for SQL. DataFusion forgets the metadata that says so, and keeps it where
+//! a cast to text should remove it. Constants beside such values are read as values of their type, as in PostgreSQL.
 //!
 //! DataFusion 55.2 has no types for UUIDs and JSON. Waits for [#7845](https://github.com/apache/datafusion/issues/7845)
 //! (JSON) and [#4827](https://github.com/apache/datafusion/issues/4827) (UUIDs).
@@ -78,8 +78,9 @@ fn in_union(union: Union, constants: Constants) -> Result<Transformed<LogicalPla
     let mut is_changed = false;
     let mut wanted: Vec<Vec<(usize, TextType)>> = vec![Vec::new(); union.inputs.len()];
     for (at, field) in union.schema.fields().iter().enumerate() {
-        let of = type_in_union(&union, at).filter(|of| !of.is_uuid());
-        is_changed |= of.is_some() && TextType::of(field) != of;
+        let (declared, of) = (TextType::of(field), type_in_union(&union, at).filter(|of| !of.is_uuid()));
+        // DataFusion calls a column of other texts and of a `char(n)` a `char(n)`.
+        is_changed |= declared != of && (of.is_some() || declared.is_some_and(|of| of.is_char()));
         let Some(of) = of.filter(|_| constants == Constants::Read) else { continue };
         for (input, wanted) in union.inputs.iter().zip(&mut wanted) {
             if is_untyped_column(input, at) {
@@ -136,7 +137,7 @@ fn field_of(plan: &LogicalPlan, at: usize) -> &Field {
 }
 
 fn rewrite(expr: Expr, schema: &DFSchema, are_results: bool, constants: Constants) -> Transformed<Expr> {
-    let is_settled = |of: &TextType| !of.is_uuid() || are_results;
+    let is_settled = |of: &TextType| !of.is_compared_as_text() || are_results;
     if let Expr::Cast(cast) = &expr
         && let Some(of @ TextType::Enum(_)) = TextType::of(&cast.field)
     {

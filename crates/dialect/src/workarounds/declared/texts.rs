@@ -1,10 +1,11 @@
-//! Columns of UUIDs and JSON, which are texts for DataFusion. A text that is compared with a UUID is read as one, as in
-//! PostgreSQL, and gets the form in which columns have UUIDs. JSON is not compared: equal values may be different
-//! texts. `jsonb` is, for equality.
+//! Columns of UUIDs, JSON and [`char(n)`](chars), which are texts for DataFusion. A text that is compared with a UUID
+//! is read as one, as in PostgreSQL, and gets the form in which columns have UUIDs. JSON is not compared: equal values
+//! may be different texts. `jsonb` is, for equality.
 //!
 //! DataFusion 55.2 has no types for UUIDs and JSON. Waits for [#7845](https://github.com/apache/datafusion/issues/7845)
 //! (JSON) and [#4827](https://github.com/apache/datafusion/issues/4827) (UUIDs).
 
+use super::chars;
 use crate::functions::base::text_types::TextType;
 use crate::functions::json::operators::equality_key;
 use crate::functions::types::declared::text_type_of;
@@ -56,18 +57,24 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             }
             _ => false,
         },
-        _ => false,
+        Expr::ScalarFunction(call) if call.func.name() == "nullif" => {
+            chars::settle(&mut call.args.iter_mut().collect::<Vec<_>>(), schema)
+        }
+        other => chars::pad_operands(other, schema),
     };
     Ok(if changed { Transformed::yes(expr) } else { Transformed::no(expr) })
 }
 
 /// Settles expressions that are compared with each other, for equality or order, or rows of them. Returns whether
 /// something changed.
-fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema, finds_equal: bool) -> Result<bool> {
+fn settle(mut exprs: Vec<&mut Expr>, schema: &DFSchema, finds_equal: bool) -> Result<bool> {
     if exprs.iter().all(|expr| is_row(expr)) {
         return columns_of_rows(exprs)
             .into_iter()
             .try_fold(false, |changed, column| Ok(settle(column, schema, finds_equal)? | changed));
+    }
+    if chars::settle(&mut exprs, schema) {
+        return Ok(true);
     }
     if exprs.iter().any(|expr| text_type_of(expr, schema) == Some(TextType::Jsonb)) {
         return match finds_equal {

@@ -85,7 +85,12 @@ fn extreme_of(name: &str, of: &TextType) -> Result<Option<Arc<AggregateUDF>>> {
     Ok(match of {
         TextType::Enum(of) => Some(extreme_label(name == "max", of)),
         TextType::Address(of) => Some(extreme_address(name == "max", *of)),
-        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Range(_) | TextType::Search(_) => None,
+        TextType::Uuid
+        | TextType::Json
+        | TextType::Jsonb
+        | TextType::Range(_)
+        | TextType::Search(_)
+        | TextType::Char(_) => None,
     })
 }
 

@@ -217,6 +217,6 @@ fn text_of_constant(text: String, of: &TextType) -> atsdb_core::Result<String> {
         TextType::Enum(of) => of.require(&text).map(|()| text),
         TextType::Address(of) => Ok(written(read(&text, *of)?, *of)),
         TextType::Range(of) => Ok(range_text::written(range_text::read(&text, *of)?, *of)),
-        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Search(_) => Ok(text),
+        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Search(_) | TextType::Char(_) => Ok(text),
     }
 }

@@ -6,7 +6,7 @@ use crate::functions::ranges::calls::RangeCall;
 use crate::functions::ranges::functions::range_function;
 use crate::functions::types::declared::{is_untyped, text_type_of};
 use crate::functions::types::enumerations::{EnumCall, enum_call};
-use crate::functions::types::type_names::type_name;
+use crate::functions::types::type_names::{CHAR_NAME, type_name};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::plan_walk::DynWalk;
@@ -40,6 +40,7 @@ pub(super) fn shown_name(of: &TextType) -> &str {
         TextType::Uuid => "uuid",
         TextType::Json => "json",
         TextType::Jsonb => "jsonb",
+        TextType::Char(_) => CHAR_NAME,
     }
 }
 
@@ -68,7 +69,7 @@ pub(super) fn order_key(of: &TextType, value: Expr) -> Expr {
         TextType::Enum(of) => enum_call(EnumCall::Rank, of).call(vec![value]),
         TextType::Address(_) => address_function(AddressCall::Key).call(vec![value]),
         TextType::Range(of) => range_function(RangeCall::Key, Some(*of)).call(vec![value]),
-        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Search(_) => value,
+        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Search(_) | TextType::Char(_) => value,
     }
 }
 
@@ -77,7 +78,12 @@ pub(super) fn of_order_key(of: &TextType, key: Expr) -> Expr {
     match of {
         TextType::Enum(of) => enum_call(EnumCall::Label, of).call(vec![key]),
         TextType::Address(of) => address_function(AddressCall::OfKey(*of)).call(vec![key]),
-        TextType::Uuid | TextType::Json | TextType::Jsonb | TextType::Range(_) | TextType::Search(_) => key,
+        TextType::Uuid
+        | TextType::Json
+        | TextType::Jsonb
+        | TextType::Range(_)
+        | TextType::Search(_)
+        | TextType::Char(_) => key,
     }
 }
 

@@ -1,9 +1,11 @@
 //! Values that are written as text. PostgreSQL's `concat`, `concat_ws` and `format` write booleans as `t` and `f`, and
 //! bytes in hexadecimal digits, `\x00ff`, as casts do. DataFusion writes `true`, and takes bytes for UTF-8. `format`
-//! writes what is neither as a cast does.
+//! writes what is neither as a cast does. A cast of rows, or of an array of rows, writes them as `(1,a)`; DataFusion
+//! refuses it.
 //!
 //! No upstream issue known.
 
+use crate::workarounds::casts::shown_rows::shown;
 use crate::workarounds::shared::expressions::rewrite_expressions;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
@@ -33,7 +35,9 @@ impl AnalyzerRule for TextOutputs {
 
 fn rewrite(mut expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     let is_changed = match &mut expr {
-        Expr::Cast(cast) if cast.field.data_type().is_string() => write_bytes(&mut cast.expr, schema),
+        Expr::Cast(cast) if cast.field.data_type().is_string() => {
+            write_bytes(&mut cast.expr, schema) || write_rows(&mut cast.expr, schema)
+        }
         Expr::ScalarFunction(call) if WRITING.contains(&call.func.name()) => {
             let is_format = call.func.name() == "format";
             let values = call.args.iter_mut();
@@ -63,6 +67,13 @@ fn write_value(value: &mut Expr, is_format: bool, schema: &DFSchema) -> bool {
         }
         Ok(_) => write_bytes(value, schema),
     }
+}
+
+/// Writes rows, or the rows in an array, as texts. Returns whether the value was one of both.
+fn write_rows(value: &mut Expr, schema: &DFSchema) -> bool {
+    let Some(texts) = value.get_type(schema).ok().and_then(|of| shown(&of)) else { return false };
+    *value = texts.call(vec![std::mem::take(value)]);
+    true
 }
 
 /// Writes bytes in hexadecimal digits. Returns whether the value was bytes.

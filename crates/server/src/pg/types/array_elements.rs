@@ -52,9 +52,12 @@ pub(super) fn elements_of<'a>(fields: &mut Fields<'a>) -> Result<(u32, Elements<
     Ok((sent, elements))
 }
 
-/// The error for a text that is not an array of one dimension.
+/// The error for a text that is not an array of one dimension with positions from 1.
 pub(in crate::pg) fn malformed_array(text: &str, error: ArrayTextError) -> PgError {
-    let code = if error == ArrayTextError::Dimensions { "0A000" } else { "22P02" };
+    let code = match error {
+        ArrayTextError::Malformed => "22P02",
+        ArrayTextError::Dimensions | ArrayTextError::Positions => "0A000",
+    };
     PgError::error(code, error.message(text))
 }
 

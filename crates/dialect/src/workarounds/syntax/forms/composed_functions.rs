@@ -4,6 +4,8 @@
 
 use super::like_escape::write_backslashes;
 use crate::functions::place_arguments;
+use crate::functions::texts::strings::{CUT_CHAR, CUT_NAME, INT2VECTOR, OIDVECTOR};
+use crate::functions::types::char_texts::VARCHAR;
 use crate::text::errors::not_supported;
 use crate::text::tree_walk::visit_expressions_mut;
 use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
@@ -95,6 +97,10 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
             }
             array_of_equals(value, counts)?
         }
+        ("pg_typeof", [Expr::Function(cast)]) => match name_of_cast(&cast.name) {
+            Some(name) => Expr::value(Value::SingleQuotedString(name.to_owned())),
+            None => return Ok(()),
+        },
         ("num_nulls", [first, rest @ ..]) => counted("a IS NULL", first, rest)?,
         ("num_nonnulls", [first, rest @ ..]) => counted("a IS NOT NULL", first, rest)?,
         ("normalize", [text]) => filled("normalize(a, 'NFC')", &[text])?,
@@ -157,6 +163,19 @@ fn array_of_equals(value: &Expr, counts: &[Expr]) -> Result<Expr> {
     }
     let repeated = |inner: Expr, count: &Expr| filled("array_repeat(a, b)", &[&inner, count]);
     counts.iter().rev().try_fold(value.clone(), repeated)
+}
+
+/// The type that a cast to a text has in PostgreSQL, from the function that the cast has become. The engine does not
+/// know these types.
+fn name_of_cast(function: &ObjectName) -> Option<&'static str> {
+    match function.to_string().as_str() {
+        CUT_NAME => Some("name"),
+        CUT_CHAR => Some("\"char\""),
+        VARCHAR => Some("character varying"),
+        INT2VECTOR => Some("int2vector"),
+        OIDVECTOR => Some("oidvector"),
+        _ => None,
+    }
 }
 
 /// Whether an expression is the number 1.

@@ -2,7 +2,7 @@
 //! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `= ANY` and `<> ALL` of a list; the operators `^@`,
 //! `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR escape`; other escape characters of
 //! `SIMILAR TO`; texts in quotes in the place of booleans; `IS NORMALIZED`; `COLLATE` of the order that texts have
-//! anyway; the types `name` and `oid`.
+//! anyway; the types `name`, `"char"`, `oid`, `int2vector` and `oidvector`.
 //!
 //! [#10743](https://github.com/apache/datafusion/issues/10743) is closed upstream, but the length of a `varchar(n)` is
 //! still ignored; for the others no upstream issue is known.
@@ -11,6 +11,8 @@ use super::composed_functions::filled;
 use super::line_ends::match_line_ends;
 use super::literal_numerics::keep_digits;
 use super::row_members::opposite;
+use crate::functions::texts::strings::{CUT_CHAR, CUT_NAME, INT2VECTOR, OIDVECTOR};
+use crate::functions::types::char_texts::{CHAR, VARCHAR};
 use crate::text::declared_length::declared_length;
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::similar_pattern::regular_expression;
@@ -24,16 +26,31 @@ use datafusion::sql::sqlparser::ast::{
 /// Collations that compare texts by their code points, as everything here does.
 const PLAIN_COLLATIONS: [&str; 6] = ["c", "posix", "default", "c.utf8", "c.utf-8", "ucs_basic"];
 
+/// Types of PostgreSQL's catalogue that are texts here, and the functions that read their values.
+const READINGS: [(&str, &str); 4] =
+    [("name", CUT_NAME), ("char", CUT_CHAR), ("int2vector", INT2VECTOR), ("oidvector", OIDVECTOR)];
+
 /// Rewrites an expression whose parts have been rewritten already.
 pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
     match expr {
-        Expr::Cast { data_type, .. } => {
+        Expr::Cast { expr: operand, data_type, .. } => {
+            if is_custom(data_type, "oid")
+                && let Some(number) = oid_of_negative(operand)
+            {
+                **operand = number;
+            }
             drop_length(data_type);
             write_float(data_type)?;
-            let is_name = is_custom(data_type, "name");
+            if is_vector(operand) && matches!(data_type, DataType::Array(_)) {
+                **operand = filled("string_to_array(a, ' ')", &[operand.as_ref()])?;
+            }
+            let reading = READINGS.iter().find(|(name, _)| is_custom(data_type, name)).map(|(_, reading)| *reading);
             write_catalogue_type(data_type);
             keep_digits(expr)?;
-            if is_name { cut_name(expr) } else { cut_to_length(expr) }
+            match reading {
+                Some(function) => enclose(expr, function),
+                None => cut_to_length(expr),
+            }
         }
         Expr::TypedString(literal) => {
             write_float(&mut literal.data_type)?;
@@ -316,13 +333,28 @@ fn write_float(data_type: &mut DataType) -> Result<()> {
     Ok(())
 }
 
-/// Writes types of PostgreSQL's catalogue as others: a `name` is a text, and an `oid` is an integer of 32 bits without
-/// a sign. A `bpchar` is a text, as a `char(n)` is.
+/// Writes types of PostgreSQL's catalogue as others: those of [`READINGS`] are texts, and an `oid` is an integer of 32
+/// bits without a sign. A `bpchar` is a text, as a `char(n)` is.
 fn write_catalogue_type(data_type: &mut DataType) {
-    if is_custom(data_type, "name") || is_custom(data_type, "bpchar") {
+    if is_custom(data_type, "bpchar") || READINGS.iter().any(|(name, _)| is_custom(data_type, name)) {
         *data_type = DataType::Text;
     } else if is_custom(data_type, "oid") {
         *data_type = DataType::IntUnsigned(None);
+    }
+}
+
+/// The `oid` that a negative number is, which PostgreSQL counts back from the end.
+fn oid_of_negative(expr: &Expr) -> Option<Expr> {
+    match expr {
+        Expr::Nested(inner) => oid_of_negative(inner),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
+            Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
+                let number = digits.parse::<u32>().ok().filter(|number| *number <= i32::MIN.unsigned_abs())?;
+                Some(Expr::value(Value::Number(number.wrapping_neg().to_string(), false)))
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -333,12 +365,21 @@ fn is_custom(data_type: &DataType, wanted: &str) -> bool {
     arguments.is_empty() && name.is_some_and(|name| name.value.eq_ignore_ascii_case(wanted))
 }
 
-/// Cuts a text to the length of a `name`.
-fn cut_name(expr: &mut Expr) -> Result<()> {
-    let mut cut = expression("cut_name(NULL)")?;
-    set_first_argument(&mut cut, expr.clone());
-    *expr = cut;
+/// Makes an expression the argument of a function.
+fn enclose(expr: &mut Expr, function: &str) -> Result<()> {
+    let mut call = expression(&format!("{function}(NULL)"))?;
+    set_first_argument(&mut call, expr.clone());
+    *expr = call;
     Ok(())
+}
+
+/// Whether an expression has been a cast to a list of numbers that is a text.
+fn is_vector(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_vector(inner),
+        Expr::Function(call) => [INT2VECTOR, OIDVECTOR].contains(&call.name.to_string().as_str()),
+        _ => false,
+    }
 }
 
 /// A cast to `varchar(n)` cuts, and one to `char(n)` also removes spaces at the end, which have no meaning in it.
@@ -362,13 +403,9 @@ fn cut_to_length(expr: &mut Expr) -> Result<()> {
         *expr = cut;
         return Ok(());
     }
-    let mut cut = expression(&format!("left(NULL, {length})"))?;
+    let function = if is_padded { CHAR } else { VARCHAR };
+    let mut cut = expression(&format!("{function}(NULL, {length})"))?;
     set_first_argument(&mut cut, expr.clone());
-    if is_padded {
-        let mut trimmed = expression("rtrim(NULL)")?;
-        set_first_argument(&mut trimmed, cut);
-        cut = trimmed;
-    }
     *expr = cut;
     Ok(())
 }

@@ -1,19 +1,20 @@
 //! JSON, UUIDs, network addresses, ranges and full-text search, which DataFusion has no types for: casts to them check
 //! the text, and operators of JSON and `!!` are calls. The parser lets operators of these types bind looser than
 //! comparisons, and PostgreSQL tighter. Where a column of `VALUES` has one of these types in a row, its other rows
-//! are cast to it, which DataFusion does not do.
+//! are cast to it, which DataFusion does not do. A `char(n)` becomes a text there, unless all rows have its length.
 //!
 //! Waits for [#7845](https://github.com/apache/datafusion/issues/7845) (JSON) and
 //! [#4827](https://github.com/apache/datafusion/issues/4827) (UUIDs).
 
 use crate::functions::base::text_types::{AddressType, RangeType};
+use crate::text::declared_length::declared_length;
 use crate::text::errors::not_supported;
 use crate::workarounds::syntax::tokens::operators::JOINED;
 use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, ObjectName, ObjectNamePart, UnaryOperator, Value,
-    Values,
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Ident, ObjectName, ObjectNamePart, UnaryOperator,
+    Value, Values,
 };
 
 /// Functions of JSON that return no JSON.
@@ -119,6 +120,7 @@ fn is_named(name: &ObjectName, wanted: &str) -> bool {
 pub(crate) fn unite_rows(values: &mut Values) -> Result<()> {
     let width = values.rows.iter().map(|row| row.len()).max().unwrap_or(0);
     for at in 0..width {
+        unite_chars(values, at)?;
         let types: Vec<Option<DataType>> = values.rows.iter().map(|row| row.get(at).and_then(type_of)).collect();
         // Networks beside addresses become addresses.
         let inet = types.iter().flatten().find(|of| address_type(of) == Some(AddressType::Inet));
@@ -137,6 +139,31 @@ pub(crate) fn unite_rows(values: &mut Values) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Makes texts of the values of a `char(n)` in a column of VALUES whose other rows have another type or length.
+fn unite_chars(values: &mut Values, at: usize) -> Result<()> {
+    let lengths: Vec<Option<u64>> = values.rows.iter().map(|row| row.get(at).and_then(length_of_char)).collect();
+    if lengths.windows(2).all(|pair| pair[0] == pair[1]) {
+        return Ok(());
+    }
+    for (row, length) in values.rows.iter_mut().zip(lengths) {
+        if let Some(value) = row.get_mut(at).filter(|_| length.is_some()) {
+            *value = call_of("plain_text", vec![value.clone()])?;
+        }
+    }
+    Ok(())
+}
+
+/// The length of the type that an expression is cast to, if it is a `char(n)`.
+fn length_of_char(expr: &Expr) -> Option<u64> {
+    match expr {
+        Expr::Nested(inner) => length_of_char(inner),
+        Expr::Cast { data_type, .. } => {
+            declared_length(data_type).filter(|(_, is_padded)| *is_padded).map(|(length, _)| length)
+        }
+        _ => None,
+    }
 }
 
 /// The type of addresses that a type's name means.
@@ -179,7 +206,8 @@ fn type_of(expr: &Expr) -> Option<DataType> {
                 "to_jsonb" => Some(DataType::JSONB),
                 name if name.starts_with("jsonb_") => Some(DataType::JSONB),
                 name if name.starts_with("json_") => Some(DataType::JSON),
-                _ => None,
+                name => RangeType::of_name(name)
+                    .map(|_| DataType::Custom(ObjectName::from(vec![Ident::new(name)]), Vec::new())),
             }
         }
         Expr::BinaryOp { left, op, .. } => match op {
