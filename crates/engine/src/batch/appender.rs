@@ -4,7 +4,7 @@
 //! until a flush has reported it. Not owned: adding a single row to all columns or to none (`RowBuffer`).
 
 use crate::batch::Batch;
-use crate::batch::interner::Interner;
+use crate::shared::interner::Interner;
 use crate::batch::record::Record;
 use crate::batch::row_buffer::RowBuffer;
 use crate::batch::table_writer::MappedColumn;

@@ -4,7 +4,7 @@
 //! buffer is as new.
 
 use crate::batch::column_buffer::{BufferedValues, ColumnBuffer};
-use crate::batch::interner::Interner;
+use crate::shared::interner::Interner;
 use crate::batch::record::{Record, RowWriter};
 use arrow::array::{Array, ArrayRef};
 use arrow::buffer::NullBuffer;
