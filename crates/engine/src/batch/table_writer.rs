@@ -219,3 +219,17 @@ where
     let values: Vec<T::Native> = numbers.iter().enumerate().map(index).collect();
     fits.then(|| -> ArrayRef { Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls)) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::UInt8Array;
+
+    #[test]
+    fn the_indices_of_rows_must_fit_the_width_and_no_others() {
+        let nulls = NullBuffer::from(vec![true, false]);
+        let gathered = gather::<UInt8Type>(&[300, 7], &[1, 0], Some(nulls)).unwrap();
+        assert_eq!(gathered.as_primitive::<UInt8Type>(), &UInt8Array::from(vec![Some(7), None]));
+        assert!(gather::<UInt8Type>(&[300, 7], &[1, 0], None).is_none());
+    }
+}
