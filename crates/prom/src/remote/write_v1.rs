@@ -22,8 +22,8 @@ pub(super) fn decode(body: &[u8], cache: &SeriesCache, request: &mut WriteReques
 }
 
 fn series(message: &[u8], cache: &SeriesCache, request: &mut WriteRequest) -> Result<(), RemoteError> {
-    // The fields with labels, one after the other.
-    let mut block = Cow::Borrowed(&message[..0]);
+    // The fields with labels, one after the other, and the end of those that the message begins with.
+    let (mut block, mut first_end) = (Cow::Borrowed(&message[..0]), 0);
     let (mut label_count, mut histograms, mut exemplars) = (0, 0, 0);
     let mut fields = Fields::new(message);
     loop {
@@ -35,8 +35,8 @@ fn series(message: &[u8], cache: &SeriesCache, request: &mut WriteRequest) -> Re
                 label_count += 1;
                 check_label_count(label_count)?;
                 // Senders write the labels first.
-                if block.len() == start {
-                    block = Cow::Borrowed(&message[..end]);
+                if first_end == start {
+                    (block, first_end) = (Cow::Borrowed(&message[..end]), end);
                 } else {
                     block.to_mut().extend_from_slice(&message[start..end]);
                 }
@@ -51,7 +51,7 @@ fn series(message: &[u8], cache: &SeriesCache, request: &mut WriteRequest) -> Re
         request.refused.exemplars += exemplars;
         return Ok(());
     };
-    let mut fields = Fields::new(message);
+    let mut fields = Fields::new(&message[first_end..]);
     while let Some(field) = fields.next()? {
         match field {
             (2, FieldValue::Bytes(message)) => {
