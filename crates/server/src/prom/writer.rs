@@ -8,8 +8,9 @@ use atsdb::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use atsdb::{Database, Error, Result};
 use atsdb_prom::labels::read_series;
 use atsdb_prom::remote::{LabelRow, Metadata, WriteRequest};
+use hashbrown::HashSet;
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The maximum number of series whose labels are remembered as stored.
