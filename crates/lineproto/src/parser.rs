@@ -9,13 +9,14 @@ use crate::error::LineError;
 use crate::field_type::FieldType;
 use crate::precision::Precision;
 use crate::scan::{head_end, line_end, separator, unescape};
-use crate::series::{Series, SeriesTable, TagKey, read_tags, utf8};
+use crate::series::{Series, SeriesTable, read_tags};
 use crate::table::{NamedColumn, TableBlock, TableRows};
 use crate::tag::NO_VALUE;
 use crate::value::{Value, read_value, shown};
 use atsdb_core::TableDefinition;
 use atsdb_core::name::name_key;
 use hashbrown::HashMap;
+use std::borrow::Cow;
 
 /// A block is returned before it has more values than this, including NULLs. The bytes of texts are also counted.
 const BLOCK_VALUES_MAX: usize = 4 << 20;
@@ -204,22 +205,25 @@ impl<'a> LineParser<'a> {
         }
         let mut tags = Vec::with_capacity(table.tags.len());
         for (position, sent) in sent.into_iter().enumerate() {
-            let column = match sent.key {
-                TagKey::Expected(column) => column,
-                TagKey::Named(name) => table.tag(&name)?,
+            let column = match sent.column {
+                Some(column) => column,
+                None => table.tag(&utf8(unescape(sent.key), "a tag key")?)?,
             };
-            if table.expected_tags.get(position).is_none_or(|(written, _)| **written != *sent.written) {
+            if table.expected_tags.get(position).is_none_or(|(key, _)| **key != *sent.key) {
                 table.expected_tags.truncate(position);
-                table.expected_tags.push((sent.written.into(), column));
+                table.expected_tags.push((sent.key.into(), column));
             }
             let tag = column as usize;
             if tags.len() <= tag {
                 tags.resize(tag + 1, NO_VALUE);
             }
             if tags[tag] != NO_VALUE {
-                return Err(format!("duplicate tag {:?}", utf8(unescape(sent.written), "a tag key")?));
+                return Err(format!("duplicate tag {:?}", utf8(unescape(sent.key), "a tag key")?));
             }
-            tags[tag] = table.tags[tag].number(&sent.value);
+            tags[tag] = match unescape(sent.value.as_bytes()) {
+                Cow::Borrowed(_) => table.tags[tag].number(sent.value),
+                Cow::Owned(value) => table.tags[tag].number(&utf8(Cow::Owned(value), "a tag value")?),
+            };
         }
         let has = |tag: u32| tags.get(tag as usize).is_some_and(|value| *value != NO_VALUE);
         let missing = table.required.iter().find_map(|named| match named {
@@ -326,6 +330,10 @@ impl<'a> LineParser<'a> {
             let column = &mut table.fields[*field as usize];
             let field_type = *column.field_type.get_or_insert_with(|| FieldType::of_value(value));
             let is_utf8 = !matches!(*value, Value::Text(bytes, _) if std::str::from_utf8(bytes).is_err());
+            // Copying the value would cost as much as reading it.
+            if is_utf8 && field_type.holds(value) {
+                continue;
+            }
             match field_type.admit(*value).filter(|_| is_utf8) {
                 Some(admitted) => *value = admitted,
                 None if !is_utf8 => refused = Some(format!("field {:?} is not UTF-8", column.name)),
@@ -379,5 +387,13 @@ impl<'a> LineParser<'a> {
             column.push(row, value);
         }
         self.value_count += 1 + table.tags.len() + table.active_fields;
+    }
+}
+
+fn utf8<'a>(bytes: Cow<'a, [u8]>, what: &str) -> Result<Cow<'a, str>, Refusal> {
+    let refuse = || format!("{what} is not UTF-8");
+    match bytes {
+        Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| refuse()),
+        Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).map_err(|_| refuse()),
     }
 }

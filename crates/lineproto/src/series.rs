@@ -1,23 +1,15 @@
 //! The series of a request: measurement and tags as written, and their meaning.
 
-use crate::scan::{separator, tag_value_end, unescape};
+use crate::scan::{separator, tag_value_end};
 use hashbrown::{DefaultHashBuilder, HashTable};
-use std::borrow::Cow;
 use std::hash::BuildHasher;
 
-/// The key of a tag.
-pub(crate) enum TagKey<'a> {
-    /// The number of its column: the key is the one that was expected.
-    Expected(u32),
-    Named(Cow<'a, str>),
-}
-
-/// A tag of a head.
+/// A tag of a head, as written. Its texts are UTF-8, with or without their escapes.
 pub(crate) struct SentTag<'a> {
-    /// The key as written.
-    pub(crate) written: &'a [u8],
-    pub(crate) key: TagKey<'a>,
-    pub(crate) value: Cow<'a, str>,
+    pub(crate) key: &'a [u8],
+    /// The number of the key's column, if the key was expected.
+    pub(crate) column: Option<u32>,
+    pub(crate) value: &'a str,
 }
 
 /// Reads the tags of a head whose measurement ends at `at`. A series usually has the keys of the previous one: how they
@@ -33,41 +25,33 @@ pub(crate) fn read_tags<'a>(
         let expected = expected
             .get(tags.len())
             .filter(|(key, _)| head[start..].starts_with(key) && head.get(start + key.len()) == Some(&b'='));
-        let (written, key, value) = match expected {
-            Some((key, column)) => {
-                let value = start + key.len() + 1;
-                let end = tag_value_end(head, value);
-                at = end.unwrap_or(head.len());
-                (&head[start..value - 1], TagKey::Expected(*column), end.map(|end| &head[value..end]))
-            }
-            None => {
-                at = separator(head, start, b",");
-                let pair = &head[start..at];
-                let equals = separator(pair, 0, b"=");
-                let key = utf8(unescape(&pair[..equals]), "a tag key")?;
-                let value = pair.get(equals + 1..).ok_or("missing tag value")?;
-                if key.is_empty() {
-                    return Err("missing tag key".to_owned());
-                }
-                let is_valid = tag_value_end(value, 0) == Some(value.len());
-                (&pair[..equals], TagKey::Named(key), is_valid.then_some(value))
-            }
+        let (key_end, column) = match expected {
+            Some((key, column)) => (start + key.len(), Some(*column)),
+            None => (key_end(head, start)?, None),
         };
-        match value {
-            None => return Err("invalid tag format".to_owned()),
-            Some([]) => return Err("missing tag value".to_owned()),
-            Some(value) => tags.push(SentTag { written, key, value: utf8(unescape(value), "a tag value")? }),
+        let value_start = key_end + 1;
+        at = tag_value_end(head, value_start).ok_or("invalid tag format")?;
+        let value = std::str::from_utf8(&head[value_start..at]).map_err(|_| "a tag value is not UTF-8")?;
+        if value.is_empty() {
+            return Err("missing tag value".to_owned());
         }
+        tags.push(SentTag { key: &head[start..key_end], column, value });
     }
     Ok(tags)
 }
 
-/// A part of a line as text. The error is the reason why the line is refused.
-pub(crate) fn utf8<'a>(bytes: Cow<'a, [u8]>, what: &str) -> Result<Cow<'a, str>, String> {
-    let refuse = || format!("{what} is not UTF-8");
-    match bytes {
-        Cow::Borrowed(bytes) => std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| refuse()),
-        Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).map_err(|_| refuse()),
+/// The end of the key of a tag that begins at `start`.
+fn key_end(head: &[u8], start: usize) -> Result<usize, String> {
+    let end = separator(head, start, b",=");
+    if head.get(end) != Some(&b'=') {
+        return Err("missing tag value".to_owned());
+    }
+    if end == start {
+        return Err("missing tag key".to_owned());
+    }
+    match std::str::from_utf8(&head[start..end]) {
+        Ok(_) => Ok(end),
+        Err(_) => Err("a tag key is not UTF-8".to_owned()),
     }
 }
 
