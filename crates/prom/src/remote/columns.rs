@@ -103,18 +103,17 @@ impl Samples {
     }
 
     /// The number of a series, a new one if the request did not have the series before.
-    pub(super) fn series_number(&mut self, series: &Arc<SentSeries>) -> u32 {
-        let Self { series: all, numbers, .. } = self;
+    pub(super) fn series_number(&mut self, series: Arc<SentSeries>) -> u32 {
         let [hash, _] = series.fingerprint();
-        let known = numbers.find(hash, |(_, number)| all[*number as usize].text() == series.text());
+        let known = self.numbers.find(hash, |(_, number)| self.series[*number as usize].text() == series.text());
         if let Some((_, number)) = known {
             return *number;
         }
-        let number = all.len() as u32;
-        numbers.insert_unique(hash, (hash, number), |(hash, _)| *hash);
-        all.push(Arc::clone(series));
-        self.series_bytes += series.text().len();
+        let number = self.series.len() as u32;
+        self.numbers.insert_unique(hash, (hash, number), |(hash, _)| *hash);
         self.of_metric.push(self.metrics.number(|text| text.push_str(series.metric())));
+        self.series_bytes += series.text().len();
+        self.series.push(series);
         number
     }
 
@@ -135,7 +134,7 @@ impl Samples {
 
     /// The metrics and the texts of series.
     pub(super) fn texts_of(&self, series: &[u32]) -> Result<[ArrayRef; 2], ArrowError> {
-        let metrics: UInt32Array = series.iter().map(|series| self.of_metric[*series as usize]).collect();
+        let metrics = UInt32Array::from_iter_values(series.iter().map(|series| self.of_metric[*series as usize]));
         let texts = StringArray::from_iter_values(self.series());
         let series = UInt32Array::from(series.to_vec());
         Ok([

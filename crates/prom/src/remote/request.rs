@@ -135,7 +135,7 @@ impl WriteRequest {
     /// The number of the series with these labels; `None` if it can never be stored, which is counted.
     pub(crate) fn series_number(&mut self, labels: &mut Vec<(&str, &str)>) -> Result<Option<u32>, RemoteError> {
         match self.new_series(labels)? {
-            Some(series) => self.number_of(&series).map(Some),
+            Some(series) => self.number_of(series).map(Some),
             None => Ok(None),
         }
     }
@@ -150,11 +150,11 @@ impl WriteRequest {
         if let Some(series) = cache.get(key) {
             // A request is refused or not whatever was sent before it.
             self.check_text(series.label_bytes())?;
-            return self.number_of(&series).map(Some);
+            return self.number_of(series).map(Some);
         }
         let Some(series) = self.new_series(&mut labels()?)? else { return Ok(None) };
         cache.put(key, &series);
-        self.number_of(&series).map(Some)
+        self.number_of(series).map(Some)
     }
 
     /// The series with these labels; `None` if it can never be stored, which is counted.
@@ -172,7 +172,7 @@ impl WriteRequest {
         }
     }
 
-    fn number_of(&mut self, series: &Arc<SentSeries>) -> Result<u32, RemoteError> {
+    fn number_of(&mut self, series: Arc<SentSeries>) -> Result<u32, RemoteError> {
         let before = self.samples.text_bytes();
         let number = self.samples.series_number(series);
         self.budget.spend(self.samples.text_bytes() - before + SERIES_BYTES)?;
