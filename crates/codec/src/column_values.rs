@@ -2,9 +2,9 @@
 
 use crate::types::plain_type;
 use arrow::array::{
-    Array, ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder, Float64Builder,
-    Int8Builder, Int16Builder, Int32Builder, Int64Array, Int64Builder, IntervalMonthDayNanoBuilder, ListArray,
-    NullBufferBuilder, PrimitiveArray, StringBuilder, Time64MicrosecondBuilder, UInt8Builder, UInt16Builder,
+    Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder,
+    Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Array, Int64Builder, IntervalMonthDayNanoBuilder,
+    ListArray, NullBufferBuilder, PrimitiveArray, StringBuilder, Time64MicrosecondBuilder, UInt8Builder, UInt16Builder,
     UInt32Builder, UInt64Builder,
 };
 use arrow::buffer::OffsetBuffer;
@@ -14,6 +14,9 @@ use arrow::datatypes::{
 };
 use atsdb_core::{ColumnType, ElementType, TimeUnit};
 use std::sync::Arc;
+
+/// The number of values, and of bytes of texts, that a new collection has room for.
+const CAPACITY: usize = 1_024;
 
 /// Collects the values of a column in arrays of its [plain type](plain_type).
 #[derive(Debug)]
@@ -132,27 +135,40 @@ macro_rules! with_builder {
 impl ColumnValues {
     /// No values yet, for columns of a type.
     pub fn new(column_type: ColumnType) -> Self {
+        Self::with_capacity(column_type, CAPACITY, CAPACITY)
+    }
+
+    /// No values yet, with room for as many as an array of the same column has.
+    pub fn with_room_for(column_type: ColumnType, array: &ArrayRef) -> Self {
+        let texts = array.as_string_opt::<i32>().map(|texts| texts.value_data().len());
+        let bytes = || array.as_binary_opt::<i32>().map(|values| values.value_data().len());
+        Self::with_capacity(column_type, array.len(), texts.or_else(bytes).unwrap_or(0))
+    }
+
+    fn with_capacity(column_type: ColumnType, count: usize, byte_count: usize) -> Self {
         match column_type {
-            ColumnType::Bool => Self::Bool(BooleanBuilder::new()),
-            ColumnType::Int8 => Self::Int8(Int8Builder::new()),
-            ColumnType::Int16 => Self::Int16(Int16Builder::new()),
-            ColumnType::Int32 => Self::Int32(Int32Builder::new()),
-            ColumnType::Int64 => Self::Int64(Int64Builder::new()),
-            ColumnType::UInt8 => Self::UInt8(UInt8Builder::new()),
-            ColumnType::UInt16 => Self::UInt16(UInt16Builder::new()),
-            ColumnType::UInt32 => Self::UInt32(UInt32Builder::new()),
-            ColumnType::UInt64 => Self::UInt64(UInt64Builder::new()),
-            ColumnType::Float32 => Self::Float32(Float32Builder::new()),
-            ColumnType::Float64 => Self::Float64(Float64Builder::new()),
-            ColumnType::Text | ColumnType::Uuid | ColumnType::Json => Self::Text(StringBuilder::new()),
-            ColumnType::Binary => Self::Binary(BinaryBuilder::new()),
-            ColumnType::Timestamp(unit) => Self::Timestamp(Int64Builder::new(), unit),
-            ColumnType::Date => Self::Date(Date32Builder::new()),
-            ColumnType::Decimal { .. } => {
-                Self::Decimal(Decimal128Builder::new().with_data_type(plain_type(column_type)))
+            ColumnType::Bool => Self::Bool(BooleanBuilder::with_capacity(count)),
+            ColumnType::Int8 => Self::Int8(Int8Builder::with_capacity(count)),
+            ColumnType::Int16 => Self::Int16(Int16Builder::with_capacity(count)),
+            ColumnType::Int32 => Self::Int32(Int32Builder::with_capacity(count)),
+            ColumnType::Int64 => Self::Int64(Int64Builder::with_capacity(count)),
+            ColumnType::UInt8 => Self::UInt8(UInt8Builder::with_capacity(count)),
+            ColumnType::UInt16 => Self::UInt16(UInt16Builder::with_capacity(count)),
+            ColumnType::UInt32 => Self::UInt32(UInt32Builder::with_capacity(count)),
+            ColumnType::UInt64 => Self::UInt64(UInt64Builder::with_capacity(count)),
+            ColumnType::Float32 => Self::Float32(Float32Builder::with_capacity(count)),
+            ColumnType::Float64 => Self::Float64(Float64Builder::with_capacity(count)),
+            ColumnType::Text | ColumnType::Uuid | ColumnType::Json => {
+                Self::Text(StringBuilder::with_capacity(count, byte_count))
             }
-            ColumnType::Time => Self::Time(Time64MicrosecondBuilder::new()),
-            ColumnType::Interval => Self::Interval(IntervalMonthDayNanoBuilder::new()),
+            ColumnType::Binary => Self::Binary(BinaryBuilder::with_capacity(count, byte_count)),
+            ColumnType::Timestamp(unit) => Self::Timestamp(Int64Builder::with_capacity(count), unit),
+            ColumnType::Date => Self::Date(Date32Builder::with_capacity(count)),
+            ColumnType::Decimal { .. } => {
+                Self::Decimal(Decimal128Builder::with_capacity(count).with_data_type(plain_type(column_type)))
+            }
+            ColumnType::Time => Self::Time(Time64MicrosecondBuilder::with_capacity(count)),
+            ColumnType::Interval => Self::Interval(IntervalMonthDayNanoBuilder::with_capacity(count)),
             ColumnType::Array(element) => Self::Array(Box::new(ArrayValues::new(element))),
         }
     }
@@ -188,6 +204,18 @@ fn times<T: ArrowTimestampType>(counts: &Int64Array) -> ArrayRef {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_with_room_are_collected_like_others() {
+        for column_type in [ColumnType::Text, ColumnType::Binary, ColumnType::Bool, ColumnType::Int64] {
+            let mut values = ColumnValues::new(column_type);
+            values.append_null();
+            let array = values.finish();
+            let mut more = ColumnValues::with_room_for(column_type, &array);
+            more.append_null();
+            assert_eq!(&more.finish(), &array, "{column_type}");
+        }
+    }
 
     #[test]
     fn arrays_have_the_type_of_their_column() {

@@ -79,12 +79,20 @@ impl FieldType {
         }
     }
 
+    /// Whether the type has the value as it is written.
+    pub(crate) fn holds(self, value: &Value<'_>) -> bool {
+        match (self, value) {
+            (Self::Float, Value::Float(_)) | (Self::Bool, Value::Bool(_)) | (Self::Text, Value::Text(..)) => true,
+            (Self::Int { min, max }, Value::Int(int)) => (min..=max).contains(int),
+            (Self::UInt { max }, Value::UInt(uint)) => *uint <= max,
+            _ => false,
+        }
+    }
+
     /// The value in this type; `None` if it would change.
     pub(crate) fn admit<'a>(self, value: Value<'a>) -> Option<Value<'a>> {
         match (self, value) {
-            (Self::Float, Value::Float(_)) | (Self::Bool, Value::Bool(_)) | (Self::Text, Value::Text(..)) => {
-                Some(value)
-            }
+            _ if self.holds(&value) => Some(value),
             (Self::Float, value) => exact_float(value).map(Value::Float),
             (Self::Single, value) => {
                 let float = exact_float(value)?;

@@ -2,13 +2,14 @@
 //!
 //! A line is parsed completely before any value is stored, so that a refused line leaves no trace. Lines of one series
 //! have the same bytes up to their fields, which are looked up as a whole. A line usually has the same fields as the
-//! previous line, so that their names need only be compared. The parser is written by hand for these shortcuts.
+//! previous line, and a new series the same tags as the previous series, so that their names need only be compared. The
+//! parser is written by hand for these shortcuts.
 
 use crate::error::LineError;
 use crate::field_type::FieldType;
 use crate::precision::Precision;
 use crate::scan::{head_end, line_end, separator, unescape};
-use crate::series::{Series, SeriesTable};
+use crate::series::{Series, SeriesTable, read_tags};
 use crate::table::{NamedColumn, TableBlock, TableRows};
 use crate::tag::NO_VALUE;
 use crate::value::{Value, read_value, shown};
@@ -41,6 +42,8 @@ pub struct LineParser<'a> {
     series: SeriesTable<'a>,
     tables: Vec<TableRows>,
     table_numbers: HashMap<String, usize>,
+    /// The measurement of the last series as written, and its table.
+    last_table: Option<(&'a [u8], usize)>,
     /// The fields of the line that is read.
     fields: Vec<(u32, Value<'a>)>,
     value_count: usize,
@@ -65,6 +68,7 @@ impl<'a> LineParser<'a> {
             series: SeriesTable::default(),
             tables: Vec::new(),
             table_numbers: HashMap::new(),
+            last_table: None,
             fields: Vec::new(),
             value_count: 0,
             value_count_max: BLOCK_VALUES_MAX,
@@ -190,41 +194,36 @@ impl<'a> LineParser<'a> {
         if measurement.is_empty() {
             return Err("missing measurement".to_owned());
         }
-        let mut pairs: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
-        let mut at = end;
-        while at < head.len() {
-            let end = separator(head, at + 1, b",");
-            let pair = &head[at + 1..end];
-            at = end;
-            let equals = separator(pair, 0, b"=");
-            let key = utf8(unescape(&pair[..equals]), "a tag key")?;
-            let value = pair.get(equals + 1..).ok_or("missing tag value")?;
-            if key.is_empty() {
-                return Err("missing tag key".to_owned());
-            }
-            if value.is_empty() {
-                return Err("missing tag value".to_owned());
-            }
-            if separator(value, 0, b"=") < value.len() {
-                return Err("invalid tag format".to_owned());
-            }
-            pairs.push((key, utf8(unescape(value), "a tag value")?));
-        }
-        let number = self.table(&measurement, definition);
+        let known = self.last_table.filter(|(written, _)| **written == head[..end]).map(|(_, table)| table);
+        let expected = known.map(|table| self.tables[table].expected_tags.as_slice()).unwrap_or_default();
+        let sent = read_tags(head, end, expected)?;
+        let number = known.unwrap_or_else(|| self.table(&measurement, definition));
+        self.last_table = Some((&head[..end], number));
         let table = &mut self.tables[number];
         if let Some(refusal) = &table.refusal {
             return Err(refusal.clone());
         }
-        let mut tags = Vec::new();
-        for (key, value) in &pairs {
-            let tag = table.tag(key)? as usize;
+        let mut tags = Vec::with_capacity(table.tags.len());
+        for (position, sent) in sent.into_iter().enumerate() {
+            let column = match sent.column {
+                Some(column) => column,
+                None => table.tag(&utf8(unescape(sent.key), "a tag key")?)?,
+            };
+            if table.expected_tags.get(position).is_none_or(|(key, _)| **key != *sent.key) {
+                table.expected_tags.truncate(position);
+                table.expected_tags.push((sent.key.into(), column));
+            }
+            let tag = column as usize;
             if tags.len() <= tag {
                 tags.resize(tag + 1, NO_VALUE);
             }
             if tags[tag] != NO_VALUE {
-                return Err(format!("duplicate tag {key:?}"));
+                return Err(format!("duplicate tag {:?}", utf8(unescape(sent.key), "a tag key")?));
             }
-            tags[tag] = table.tags[tag].number(value);
+            tags[tag] = match unescape(sent.value.as_bytes()) {
+                Cow::Borrowed(_) => table.tags[tag].number(sent.value),
+                Cow::Owned(value) => table.tags[tag].number(&utf8(Cow::Owned(value), "a tag value")?),
+            };
         }
         let has = |tag: u32| tags.get(tag as usize).is_some_and(|value| *value != NO_VALUE);
         let missing = table.required.iter().find_map(|named| match named {
@@ -331,6 +330,10 @@ impl<'a> LineParser<'a> {
             let column = &mut table.fields[*field as usize];
             let field_type = *column.field_type.get_or_insert_with(|| FieldType::of_value(value));
             let is_utf8 = !matches!(*value, Value::Text(bytes, _) if std::str::from_utf8(bytes).is_err());
+            // Copying the value would cost as much as reading it.
+            if is_utf8 && field_type.holds(value) {
+                continue;
+            }
             match field_type.admit(*value).filter(|_| is_utf8) {
                 Some(admitted) => *value = admitted,
                 None if !is_utf8 => refused = Some(format!("field {:?} is not UTF-8", column.name)),

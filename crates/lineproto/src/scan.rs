@@ -23,6 +23,22 @@ pub(crate) fn separator(bytes: &[u8], start: usize, separators: &[u8]) -> usize 
     (start..bytes.len()).find(is_end).unwrap_or(bytes.len())
 }
 
+/// The end of the value of a tag, which begins at `start`: the next comma that is not escaped, or the end of the head.
+/// `None` if there is an equals sign before it that is not escaped.
+pub(crate) fn tag_value_end(head: &[u8], start: usize) -> Option<usize> {
+    let mut from = start;
+    while let Some(length) = memchr::memchr2(b',', b'=', &head[from..]) {
+        let found = from + length;
+        let is_escaped = found > start && head[found - 1] == b'\\';
+        match head[found] {
+            _ if is_escaped => from = found + 1,
+            b',' => return Some(found),
+            _ => return None,
+        }
+    }
+    Some(head.len())
+}
+
 /// A key, tag value or measurement without its escapes: a backslash before a comma, equals sign or space.
 pub(crate) fn unescape(bytes: &[u8]) -> Cow<'_, [u8]> {
     without_backslashes(bytes, b",= ")
@@ -129,6 +145,9 @@ mod tests {
         assert_eq!(head_end(br"a\ b,c=d e=1", 0), Some(8));
         assert_eq!(head_end(b"a\nb c=1", 0), None);
         assert_eq!(separator(br"a\=b=c", 0, b"="), 4);
+        assert_eq!(tag_value_end(br"k=a\,b\=c,d=e", 2), Some(9));
+        assert_eq!(tag_value_end(b"k=", 2), Some(2));
+        assert_eq!((tag_value_end(b"k=a=b", 2), tag_value_end(b"k==", 2)), (None, None));
         assert_eq!(unescape(br"a\=b\,c\ d\e").as_ref(), br"a=b,c d\e");
         assert_eq!(unescape_text(br#"a\"b\\c\d"#).as_ref(), br#"a"b\c\d"#);
         assert_eq!(unescape(b"a\\").as_ref(), b"a\\");

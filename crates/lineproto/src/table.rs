@@ -46,6 +46,8 @@ pub(crate) struct TableRows {
     column_count: usize,
     /// The fields of the last line in order: how they were written, and their column.
     pub(crate) expected: Vec<(Box<[u8]>, u32)>,
+    /// The tags of the last series in order: how their keys were written, and their column.
+    pub(crate) expected_tags: Vec<(Box<[u8]>, u32)>,
     pub(crate) times: Vec<i64>,
     pub(crate) series: Vec<u32>,
     /// The number of fields that have values.
@@ -78,6 +80,7 @@ impl TableRows {
             with_default: Vec::new(),
             column_count: 1,
             expected: Vec::new(),
+            expected_tags: Vec::new(),
             times: Vec::new(),
             series: Vec::new(),
             active_fields: 0,

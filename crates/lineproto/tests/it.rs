@@ -130,6 +130,46 @@ fn a_line_that_cannot_be_read_is_refused_and_others_are_not() {
 }
 
 #[test]
+fn a_head_means_the_same_whatever_came_before_it() {
+    let heads = [
+        "m,a=1,b=2",
+        "m,b=1,a=2",
+        "m,a=x\\,b\\=y,b=2",
+        "m,a\\=a=1,b=2",
+        "m,aa=1,b=2",
+        "m,a=1",
+        "m,a=1,b=2,c=3",
+        "m,A=3,b=4",
+        "M,a=3,b=4",
+        "m",
+        "n,b=1,a=2",
+        "m,a=,b=1",
+        "m,a=1=2,b=1",
+        "m,a==1,b=2",
+        "m,a=1,b",
+        "m,a=1,a=2",
+        "m,b=1,b=2",
+        "m,a=1,",
+    ];
+    // The cells of the row at the time 7 without the case of their names, and the message if the line is refused.
+    let last = |body: &str| {
+        let (blocks, errors) = parse(body);
+        let rows = blocks.iter().flat_map(|block| shown(&block.rows)).filter(|row| row.starts_with("time=7 "));
+        let mut cells: Vec<String> =
+            rows.flat_map(|row| row.split(' ').map(str::to_lowercase).collect::<Vec<_>>()).collect();
+        cells.sort();
+        let text = body.lines().last().unwrap().to_owned();
+        (cells, errors.into_iter().find(|error| error.text == text).map(|error| error.message))
+    };
+    for before in heads {
+        for head in heads {
+            let line = format!("{head} f=1 7");
+            assert_eq!(last(&format!("{before} f=1 6\n{line}")), last(&line), "{head} after {before}");
+        }
+    }
+}
+
+#[test]
 fn a_refused_line_leaves_no_column_and_no_type() {
     let (blocks, errors) = parse("m f=1 1\nm g=1,f=\"x\" 2\nm g=\"text\" 3\nm g=1 4\nm h=1,h=x 5");
     assert_eq!(shown(&blocks[0].rows), ["time=1 f=1.0", "time=3 g=text"]);

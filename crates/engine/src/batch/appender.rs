@@ -4,7 +4,6 @@
 //! until a flush has reported it. Not owned: adding a single row to all columns or to none (`RowBuffer`).
 
 use crate::batch::Batch;
-use crate::batch::interner::Interner;
 use crate::batch::record::Record;
 use crate::batch::row_buffer::RowBuffer;
 use crate::batch::table_writer::MappedColumn;
@@ -13,6 +12,7 @@ use crate::read::snapshot::ReadSnapshot;
 use crate::shared::Shared;
 use crate::shared::definitions::carry;
 use crate::shared::handle::Handle;
+use crate::shared::interner::Interner;
 use arrow::array::RecordBatch;
 use arrow::buffer::NullBuffer;
 use atsdb_core::{BatchId, Column, CommitOutcome, Error, Result, Table};

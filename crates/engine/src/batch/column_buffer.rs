@@ -1,6 +1,6 @@
 //! Buffers the values of one column while rows are added one by one.
 
-use crate::batch::interner::Interner;
+use crate::shared::interner::Interner;
 use arrow::array::{ArrayRef, BinaryArray, BooleanArray, Int64Array, PrimitiveArray, StringArray, new_empty_array};
 use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::*;

@@ -31,7 +31,6 @@ mod computed_tables;
 mod dependencies;
 mod follow;
 mod in_memory;
-mod interner;
 pub(crate) mod keys;
 mod overlay;
 pub(crate) mod record;

@@ -4,8 +4,8 @@
 //! buffer is as new.
 
 use crate::batch::column_buffer::{BufferedValues, ColumnBuffer};
-use crate::batch::interner::Interner;
 use crate::batch::record::{Record, RowWriter};
+use crate::shared::interner::Interner;
 use arrow::array::{Array, ArrayRef};
 use arrow::buffer::NullBuffer;
 use atsdb_codec::stored_type;

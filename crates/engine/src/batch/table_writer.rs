@@ -1,9 +1,10 @@
 //! Writes one table in a batch: its waiting rows, under one definition, and the strings of its mapped columns.
 
-use crate::batch::interner::Interner;
 use crate::chunk::slice_buffer::SliceBuffer;
 use crate::shared::Shared;
 use crate::shared::definitions::changed_meanwhile;
+use crate::shared::dictionary::Dictionary;
+use crate::shared::interner::Interner;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::buffer::{NullBuffer, ScalarBuffer};
 use arrow::datatypes::{SchemaRef, UInt8Type, UInt16Type, UInt32Type};
@@ -23,8 +24,33 @@ pub(crate) struct TableWriter {
     pub(crate) version: DefinitionVersion,
     pub(crate) definition: Arc<TableDefinition>,
     pub(crate) schema: SchemaRef,
-    interners: Vec<Option<Interner>>,
+    interners: Vec<Option<BorrowedInterner>>,
     pub(crate) slices: SliceBuffer,
+}
+
+/// The interner of a column. It returns to the column's dictionary when the writer no longer needs it.
+struct BorrowedInterner {
+    interner: Interner,
+    dictionary: Arc<Dictionary>,
+    /// Whether the next writer must check the strings anew: those of an enumerated column depend on its definition.
+    is_discarded: bool,
+}
+
+impl BorrowedInterner {
+    fn new(shared: &Shared, table: TableId, column: &Column) -> Self {
+        let dictionary = shared.dictionaries.get(table, column.id);
+        let is_discarded = column.enumeration.is_some();
+        let interner = if is_discarded { Interner::new() } else { dictionary.interner() };
+        Self { interner, dictionary, is_discarded }
+    }
+}
+
+impl Drop for BorrowedInterner {
+    fn drop(&mut self) {
+        if !self.is_discarded {
+            self.dictionary.keep(std::mem::replace(&mut self.interner, Interner::new()));
+        }
+    }
 }
 
 impl TableWriter {
@@ -47,9 +73,11 @@ impl TableWriter {
         let Some(width) = column.map else {
             return if definition.is_in_memory() { Ok(array) } else { to_stored(column, &array) };
         };
-        let interner = self.interners[position].get_or_insert_with(Interner::new);
+        let table = self.table;
+        let borrowed = self.interners[position].get_or_insert_with(|| BorrowedInterner::new(shared, table, column));
+        let interner = &mut borrowed.interner;
         let (numbers, nulls) = intern_array(interner, &array)?;
-        let mapped = MappedColumn { table: self.table, definition: &definition, column, width };
+        let mapped = MappedColumn { table, definition: &definition, column, width };
         let mapped = mapped.indices(shared, interner, &numbers, nulls);
         if mapped.is_err() {
             // Strings without an index that fits must not be requested again with the strings of later rows.
@@ -178,10 +206,30 @@ fn gather<T: ArrowPrimitiveType>(indices: &[u32], numbers: &[u32], nulls: Option
 where
     T::Native: TryFrom<u32>,
 {
-    let narrowed: Vec<T::Native> =
-        indices.iter().map(|index| T::Native::try_from(*index).ok()).collect::<Option<_>>()?;
-    // A NULL has number 0, which may belong to no string.
-    let values: Vec<T::Native> =
-        numbers.iter().map(|number| narrowed.get(*number as usize).copied().unwrap_or_default()).collect();
-    Some(Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls)))
+    let is_null = |row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+    let mut fits = true;
+    let index = |(row, number): (usize, &u32)| {
+        // A NULL has number 0, which may belong to no string, or to one whose index does not fit.
+        let index = indices.get(*number as usize).copied().unwrap_or_default();
+        T::Native::try_from(index).unwrap_or_else(|_| {
+            fits &= is_null(row);
+            T::Native::default()
+        })
+    };
+    let values: Vec<T::Native> = numbers.iter().enumerate().map(index).collect();
+    fits.then(|| -> ArrayRef { Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), nulls)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::UInt8Array;
+
+    #[test]
+    fn the_indices_of_rows_must_fit_the_width_and_no_others() {
+        let nulls = NullBuffer::from(vec![true, false]);
+        let gathered = gather::<UInt8Type>(&[300, 7], &[1, 0], Some(nulls)).unwrap();
+        assert_eq!(gathered.as_primitive::<UInt8Type>(), &UInt8Array::from(vec![Some(7), None]));
+        assert!(gather::<UInt8Type>(&[300, 7], &[1, 0], None).is_none());
+    }
 }

@@ -3,6 +3,7 @@
 //! A dictionary here holds only committed strings, and the store never changes an index. So it is never wrong; it may
 //! only be incomplete, and is then extended.
 
+use crate::shared::interner::Interner;
 use arrow::array::{Array, StringArray};
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use atsdb_core::limits::DICTIONARY_BYTES_MAX;
@@ -16,6 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A process adds this many bytes of strings to a dictionary before it reads the total of all processes from the store.
 const UNCHECKED_BYTES_MAX: u64 = 16 << 20;
+
+/// A dictionary keeps interners for later writers up to this many bytes. They hold no strings that `written` lacks.
+const KEPT_BYTES_MAX: usize = 16 << 20;
 
 /// All dictionaries of one engine.
 #[derive(Default)]
@@ -49,6 +53,8 @@ pub(crate) struct Dictionary {
     strings: RwLock<Arc<StringArray>>,
     /// String to index, for the strings that writers of this process have used.
     written: RwLock<StringIndex>,
+    /// The interners that writers have left, for the next ones.
+    kept: Mutex<Vec<Interner>>,
     /// Up to this many bytes of `written`, the dictionary is known to have room.
     checked_bytes: AtomicU64,
 }
@@ -67,7 +73,23 @@ impl Dictionary {
             column,
             strings: RwLock::new(Arc::new(StringArray::from(Vec::<&str>::new()))),
             written: RwLock::default(),
+            kept: Mutex::default(),
             checked_bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// An interner for a writer. It knows the indices of strings that an earlier writer has used: these are committed,
+    /// and have the same index under any definition. But whether a string is allowed may depend on the definition.
+    pub(crate) fn interner(&self) -> Interner {
+        self.kept.lock().pop().unwrap_or_else(Interner::new)
+    }
+
+    /// Keeps the interner of a writer for the next one, if all its strings are committed.
+    pub(crate) fn keep(&self, interner: Interner) {
+        let mut kept = self.kept.lock();
+        let kept_bytes: usize = kept.iter().map(Interner::byte_count).sum();
+        if interner.is_resolved() && kept_bytes + interner.byte_count() <= KEPT_BYTES_MAX {
+            kept.push(interner);
         }
     }
 
@@ -235,6 +257,28 @@ mod tests {
     use super::*;
     use atsdb_core::{ColumnType, TableDefinition};
     use atsdb_memory::MemoryStore;
+
+    #[test]
+    fn an_interner_is_kept_only_with_committed_strings_and_within_the_limit() {
+        let dictionary = Dictionary::new(TableId(1), ColumnId(1));
+        let mut interner = dictionary.interner();
+        interner.intern(b"a");
+        interner.resolve(&[7]);
+        dictionary.keep(interner);
+        let mut interner = dictionary.interner();
+        assert_eq!((interner.intern(b"a"), interner.indices()), (0, [7].as_slice()), "the string is known");
+        interner.intern(b"b");
+        dictionary.keep(interner);
+        assert!(dictionary.interner().indices().is_empty(), "\"b\" has no index");
+        let long = "x".repeat(KEPT_BYTES_MAX / 2 - 100);
+        for _ in 0..3 {
+            let mut interner = Interner::new();
+            interner.intern(long.as_bytes());
+            interner.resolve(&[8]);
+            dictionary.keep(interner);
+        }
+        assert_eq!(dictionary.kept.lock().len(), 2);
+    }
 
     #[test]
     fn strings_beyond_what_readers_can_hold_are_refused_whoever_added_the_others() {

@@ -14,6 +14,7 @@ pub(crate) mod greatest_keys;
 pub(crate) mod handle;
 pub(crate) mod hold;
 pub(crate) mod holds;
+pub(crate) mod interner;
 pub(crate) mod listed_tables;
 pub(crate) mod machine;
 pub(crate) mod numbers;

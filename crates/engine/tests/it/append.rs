@@ -274,3 +274,32 @@ fn earlier_rows_are_compared_with_each_later_definition() {
         assert_eq!(committed.unwrap_err().kind(), ErrorKind::Conflict);
     }
 }
+
+#[test]
+fn strings_mean_the_same_in_every_batch_whatever_became_of_the_batches_before() {
+    let (_folder, engines) = engines();
+    for engine in engines {
+        let mut table = engine.create_table(&readings()).unwrap();
+        // A later table of the name has the strings in another order.
+        for sensors in [["a", "b", "c"], ["c", "b", "a"]] {
+            let mut abandoned = engine.batch(None);
+            abandoned.append(&table, &batch_of(&[row(1, sensors[0], "x", 1), row(2, sensors[1], "y", 2)])).unwrap();
+            drop(abandoned);
+            let mut expected = Vec::new();
+            for time in 0..3 {
+                let rows = [row(time, sensors[2], "y", 3), row(time, sensors[1], "x", 4), (time, None, None, None)];
+                append(&engine, &table, &rows);
+                expected.extend(rows);
+            }
+            let mut wider = table.definition.clone();
+            wider.columns[2].map = Some(MapWidth::U16);
+            table = redefine(&engine, &table, wider).unwrap();
+            let rows = [row(9, sensors[0], "y", 5), row(9, "d", "z", 6)];
+            append(&engine, &table, &rows);
+            expected.extend(rows);
+            assert_eq!(read_all(&engine, &table).unwrap(), sorted(&expected));
+            engine.drop_table(&table).unwrap();
+            table = engine.create_table(&readings()).unwrap();
+        }
+    }
+}

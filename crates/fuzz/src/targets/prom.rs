@@ -7,7 +7,9 @@ use atsdb_prom::histogram::{Buckets, CUSTOM_SCHEMA, Histogram, ResetHint, Span};
 use atsdb_prom::labels::{Labels, Matcher, read_series};
 use atsdb_prom::otlp::{decode_json, decode_protobuf};
 use atsdb_prom::promql::parse;
-use atsdb_prom::remote::{WriteRequest, WriteVersion, decode_read, decode_write, decompress, read_exemplar_labels};
+use atsdb_prom::remote::{
+    SeriesCache, WriteRequest, WriteVersion, decode_read, decode_write, decompress, read_exemplar_labels,
+};
 use atsdb_prom::{RawSeries, SeriesSource};
 use std::sync::Arc;
 
@@ -129,8 +131,12 @@ fn check_exemplars(request: &WriteRequest) {
 }
 
 fn read_write(bytes: &[u8]) {
+    let cache = SeriesCache::default();
     for version in [WriteVersion::V1, WriteVersion::V2] {
-        if let Ok(request) = decode_write(bytes, version, PLAIN_BYTES_MAX) {
+        if let Ok(request) = decode_write(bytes, version, PLAIN_BYTES_MAX, &cache) {
+            let again = decode_write(bytes, version, PLAIN_BYTES_MAX, &cache).expect("it was valid");
+            assert!(request.samples.series().eq(again.samples.series()), "the cache changes nothing");
+            assert_eq!(request.byte_count(), again.byte_count());
             assert!(request.byte_count() <= PLAIN_BYTES_MAX, "the limit holds");
             let rows = request.samples.to_batch().expect("columns of one length");
             assert_eq!(rows.num_rows(), request.samples.len());

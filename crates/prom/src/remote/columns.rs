@@ -1,22 +1,33 @@
 //! Samples as the columns of two tables: `prom_samples` with one row a sample, `prom_labels` with one row for each
 //! label of a series.
 
+use super::sent_series::SentSeries;
 use super::texts::Texts;
-use crate::labels::{METRIC_NAME, write_series};
 use arrow::array::{ArrayRef, DictionaryArray, Float64Array, StringArray, TimestampMillisecondArray, UInt32Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit, UInt32Type};
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
+use hashbrown::HashTable;
 use std::sync::Arc;
 
 pub(super) fn mapped() -> DataType {
     DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8))
 }
 
+/// The type of times, as the tables have it: other types would be converted value by value.
+pub(super) fn time_type() -> DataType {
+    DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()))
+}
+
+/// Times in milliseconds as a column.
+pub(super) fn time_array(times: &[i64]) -> ArrayRef {
+    Arc::new(TimestampMillisecondArray::from(times.to_vec()).with_timezone("UTC"))
+}
+
 /// The columns of `prom_samples`.
 pub fn samples_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
-        Field::new("time", DataType::Timestamp(TimeUnit::Millisecond, None), false),
+        Field::new("time", time_type(), false),
         Field::new("metric", mapped(), false),
         Field::new("series", mapped(), false),
         Field::new("value", DataType::Float64, false),
@@ -51,7 +62,10 @@ pub struct Samples {
     values: Vec<f64>,
     /// The number of each sample's series.
     of_series: Vec<u32>,
-    series: Texts,
+    series: Vec<Arc<SentSeries>>,
+    series_bytes: usize,
+    /// The numbers of the series, each after the first half of its fingerprint.
+    numbers: HashTable<(u64, u32)>,
     /// The number of each series' metric.
     of_metric: Vec<u32>,
     metrics: Texts,
@@ -70,7 +84,12 @@ impl Samples {
 
     /// The series as text, by their numbers. Those without samples are among them.
     pub fn series(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.series.iter()
+        self.series.iter().map(|series| series.text())
+    }
+
+    /// The series by their numbers, as [`series`](Self::series) returns their texts.
+    pub fn sent_series(&self) -> &[Arc<SentSeries>] {
+        &self.series
     }
 
     /// Time in milliseconds, number of the series and value of each sample.
@@ -80,30 +99,22 @@ impl Samples {
 
     /// The bytes of all texts.
     pub(super) fn text_bytes(&self) -> usize {
-        self.series.byte_count() + self.metrics.byte_count()
+        self.series_bytes + self.metrics.byte_count()
     }
 
-    /// Returns the number of a series. The labels may be in any order; empty values are left out. The error is the
-    /// reason why the series is invalid.
-    pub fn series_number(&mut self, labels: &mut Vec<(&str, &str)>) -> Result<u32, String> {
-        labels.retain(|label| !label.1.is_empty());
-        if !labels.is_sorted() {
-            labels.sort_unstable();
+    /// The number of a series, a new one if the request did not have the series before.
+    pub(super) fn series_number(&mut self, series: Arc<SentSeries>) -> u32 {
+        let [hash, _] = series.fingerprint();
+        let known = self.numbers.find(hash, |(_, number)| self.series[*number as usize].text() == series.text());
+        if let Some((_, number)) = known {
+            return *number;
         }
-        if let Some(pair) = labels.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(format!("label {:?} occurs twice in one series", pair[0].0));
-        }
-        if labels.iter().any(|label| label.0.is_empty()) {
-            return Err("a label has no name".to_owned());
-        }
-        let Some((_, metric)) = labels.iter().find(|label| label.0 == METRIC_NAME) else {
-            return Err("a series has no metric name".to_owned());
-        };
-        let number = self.series.number(|text| write_series(text, labels.iter().copied()));
-        if number as usize == self.of_metric.len() {
-            self.of_metric.push(self.metrics.number(|text| text.push_str(metric)));
-        }
-        Ok(number)
+        let number = self.series.len() as u32;
+        self.numbers.insert_unique(hash, (hash, number), |(hash, _)| *hash);
+        self.of_metric.push(self.metrics.number(|text| text.push_str(series.metric())));
+        self.series_bytes += series.text().len();
+        self.series.push(series);
+        number
     }
 
     /// Adds a sample of a series that has a number.
@@ -116,22 +127,19 @@ impl Samples {
     /// The rows of `prom_samples`.
     pub fn to_batch(&self) -> Result<RecordBatch, ArrowError> {
         let [metrics, series] = self.texts_of(&self.of_series)?;
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(TimestampMillisecondArray::from(self.times.clone())),
-            metrics,
-            series,
-            Arc::new(Float64Array::from(self.values.clone())),
-        ];
+        let columns: Vec<ArrayRef> =
+            vec![time_array(&self.times), metrics, series, Arc::new(Float64Array::from(self.values.clone()))];
         RecordBatch::try_new(samples_schema(), columns)
     }
 
     /// The metrics and the texts of series.
     pub(super) fn texts_of(&self, series: &[u32]) -> Result<[ArrayRef; 2], ArrowError> {
-        let metrics: UInt32Array = series.iter().map(|series| self.of_metric[*series as usize]).collect();
+        let metrics = UInt32Array::from_iter_values(series.iter().map(|series| self.of_metric[*series as usize]));
+        let texts = StringArray::from_iter_values(self.series());
         let series = UInt32Array::from(series.to_vec());
         Ok([
             Arc::new(DictionaryArray::<UInt32Type>::try_new(metrics, Arc::new(self.metrics.to_array()?))?),
-            Arc::new(DictionaryArray::<UInt32Type>::try_new(series, Arc::new(self.series.to_array()?))?),
+            Arc::new(DictionaryArray::<UInt32Type>::try_new(series, Arc::new(texts))?),
         ])
     }
 }

@@ -1,9 +1,9 @@
 //! Exemplars as the columns of the table `prom_exemplars`, with one row each.
 
-use super::columns::{Samples, mapped};
+use super::columns::{Samples, mapped, time_array, time_type};
 use crate::labels::Labels;
-use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray, TimestampMillisecondArray};
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The columns of `prom_exemplars`.
 pub fn exemplars_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
-        Field::new("time", DataType::Timestamp(TimeUnit::Millisecond, None), false),
+        Field::new("time", time_type(), false),
         Field::new("metric", mapped(), false),
         Field::new("series", mapped(), false),
         Field::new("value", DataType::Float64, false),
@@ -72,7 +72,7 @@ impl Exemplars {
     pub fn to_batch(&self, samples: &Samples) -> Result<RecordBatch, ArrowError> {
         let [metrics, series] = samples.texts_of(&self.of_series)?;
         let columns: Vec<ArrayRef> = vec![
-            Arc::new(TimestampMillisecondArray::from(self.times.clone())),
+            time_array(&self.times),
             metrics,
             series,
             Arc::new(Float64Array::from(self.values.clone())),

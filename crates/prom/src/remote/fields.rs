@@ -31,7 +31,19 @@ impl<'a> Fields<'a> {
         self.rest.len()
     }
 
+    #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64, RemoteError> {
+        // Most numbers have one byte.
+        if let [byte, rest @ ..] = self.rest
+            && *byte < 0x80
+        {
+            self.rest = rest;
+            return Ok((*byte).into());
+        }
+        self.long_varint()
+    }
+
+    fn long_varint(&mut self) -> Result<u64, RemoteError> {
         let mut value = 0;
         for (index, byte) in self.rest.iter().enumerate().take(10) {
             value |= u64::from(byte & 0x7f) << (7 * index);

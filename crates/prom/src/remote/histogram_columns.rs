@@ -1,16 +1,13 @@
 //! Native histograms as the columns of the table `prom_histograms`, with one row each, and read back.
 
-use super::columns::{Samples, mapped};
+use super::columns::{Samples, mapped, time_array, time_type};
 use crate::histogram::{Buckets, Histogram, ResetHint, Span};
 use arrow::array::{
     Array, ArrayRef, AsArray, Float64Array, Int16Array, ListArray, PrimitiveArray, RecordBatch, StringArray,
-    TimestampMillisecondArray,
 };
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::cast;
-use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Field, Float64Type, Int16Type, Int32Type, Schema, SchemaRef, TimeUnit,
-};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Field, Float64Type, Int16Type, Int32Type, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use std::sync::Arc;
 
@@ -38,7 +35,7 @@ fn element(data_type: DataType) -> Arc<Field> {
 /// The columns of `prom_histograms`.
 pub fn histograms_schema() -> SchemaRef {
     let mut fields = vec![
-        Field::new("time", DataType::Timestamp(TimeUnit::Millisecond, None), false),
+        Field::new("time", time_type(), false),
         Field::new("metric", mapped(), false),
         Field::new("series", mapped(), false),
     ];
@@ -108,7 +105,7 @@ impl Histograms {
         };
         let hints = self.histograms.iter().map(|histogram| shown_hint(histogram.reset_hint));
         let mut columns: Vec<ArrayRef> = vec![
-            Arc::new(TimestampMillisecondArray::from(self.times.clone())),
+            time_array(&self.times),
             metrics,
             series,
             Arc::new(Int16Array::from_iter_values(self.histograms.iter().map(|own| i16::from(own.schema)))),

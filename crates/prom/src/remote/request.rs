@@ -5,7 +5,10 @@ use super::columns::Samples;
 use super::error::RemoteError;
 use super::exemplars::{Exemplars, SentExemplar};
 use super::histogram_columns::Histograms;
+use super::sent_series::{SentSeries, SeriesCache, label_bytes};
 use crate::histogram::Histogram;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
 use strum::{FromRepr, IntoStaticStr};
 
 /// The bytes of a sample in columns.
@@ -20,6 +23,9 @@ const EXEMPLAR_BYTES: usize = 20 + size_of::<String>();
 /// The size of a series in bytes without its text, and of a metric's metadata without its texts.
 const SERIES_BYTES: usize = 32;
 const METADATA_BYTES: usize = 96;
+
+/// The times that the tables accept, in milliseconds since 1970: those of the years -262143 to 262142.
+const TIMES: RangeInclusive<i64> = -8_334_601_228_800_000..=8_210_266_876_799_999;
 
 /// The kind of a metric, with its number in both versions of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, FromRepr, IntoStaticStr)]
@@ -126,16 +132,36 @@ impl WriteRequest {
         self.budget.check(byte_count.saturating_mul(2))
     }
 
-    /// The number of a series; `None` if it can never be stored, which is counted.
+    /// The number of the series with these labels; `None` if it can never be stored, which is counted.
     pub(crate) fn series_number(&mut self, labels: &mut Vec<(&str, &str)>) -> Result<Option<u32>, RemoteError> {
-        // The text has quotes, an equals sign and a comma for each label.
-        self.check_text(labels.iter().map(|(name, value)| name.len() + value.len() + 6).sum())?;
-        let before = self.samples.text_bytes();
-        match self.samples.series_number(labels) {
-            Ok(number) => {
-                self.budget.spend(self.samples.text_bytes() - before + SERIES_BYTES)?;
-                Ok(Some(number))
-            }
+        match self.new_series(labels)? {
+            Some(series) => self.number_of(series).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The same for labels that were sent as these bytes. `labels` reads them, unless the cache has the series.
+    pub(super) fn cached_series_number<'a>(
+        &mut self,
+        cache: &SeriesCache,
+        key: &[u8],
+        labels: impl FnOnce() -> Result<Vec<(&'a str, &'a str)>, RemoteError>,
+    ) -> Result<Option<u32>, RemoteError> {
+        if let Some(series) = cache.get(key) {
+            // A request is refused or not whatever was sent before it.
+            self.check_text(series.label_bytes())?;
+            return self.number_of(series).map(Some);
+        }
+        let Some(series) = self.new_series(&mut labels()?)? else { return Ok(None) };
+        cache.put(key, &series);
+        self.number_of(series).map(Some)
+    }
+
+    /// The series with these labels; `None` if it can never be stored, which is counted.
+    fn new_series(&mut self, labels: &mut Vec<(&str, &str)>) -> Result<Option<Arc<SentSeries>>, RemoteError> {
+        self.check_text(label_bytes(labels))?;
+        match SentSeries::new(labels) {
+            Ok(series) => Ok(Some(Arc::new(series))),
             Err(reason) => {
                 if self.refused.is_empty() {
                     self.refused.reason = reason;
@@ -146,8 +172,16 @@ impl WriteRequest {
         }
     }
 
+    fn number_of(&mut self, series: Arc<SentSeries>) -> Result<u32, RemoteError> {
+        let before = self.samples.text_bytes();
+        let number = self.samples.series_number(series);
+        self.budget.spend(self.samples.text_bytes() - before + SERIES_BYTES)?;
+        Ok(number)
+    }
+
     /// Adds a sample of a series that has a number.
     pub(crate) fn push_sample(&mut self, series: u32, time: i64, value: f64) -> Result<(), RemoteError> {
+        check_time(time)?;
         self.budget.spend(SAMPLE_BYTES)?;
         self.samples.push(series, time, value);
         Ok(())
@@ -155,6 +189,7 @@ impl WriteRequest {
 
     /// Adds a histogram of a series that has a number. Its buckets are counted before.
     pub(crate) fn push_histogram(&mut self, series: u32, time: i64, histogram: Histogram) -> Result<(), RemoteError> {
+        check_time(time)?;
         self.budget.spend(HISTOGRAM_BYTES)?;
         self.histograms.push(series, time, histogram);
         Ok(())
@@ -163,6 +198,7 @@ impl WriteRequest {
     /// Adds an exemplar of a series that has a number.
     pub(crate) fn push_exemplar(&mut self, series: u32, exemplar: &SentExemplar<'_>) -> Result<(), RemoteError> {
         check_label_count(exemplar.labels.len())?;
+        check_time(exemplar.time)?;
         // In JSON, a byte becomes at most six.
         let byte_count: usize = exemplar.labels.iter().map(|(name, value)| name.len() + value.len() + 6).sum();
         self.budget.check(byte_count.saturating_mul(6))?;
@@ -188,6 +224,13 @@ impl WriteRequest {
         }
         Ok(())
     }
+}
+
+fn check_time(time: i64) -> Result<(), RemoteError> {
+    if TIMES.contains(&time) {
+        return Ok(());
+    }
+    Err(RemoteError::malformed(format!("the time {time} ms is beyond the range of times")))
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@ use super::exemplars::SentExemplar;
 use super::fields::{FieldValue, Fields, sample, text};
 use super::histogram;
 use super::request::{Metadata, MetricKind, WriteRequest};
+use super::sent_series::SeriesCache;
+use std::borrow::Cow;
 
-pub(super) fn decode(body: &[u8], request: &mut WriteRequest) -> Result<(), RemoteError> {
+pub(super) fn decode(body: &[u8], cache: &SeriesCache, request: &mut WriteRequest) -> Result<(), RemoteError> {
     let mut fields = Fields::new(body);
-    let mut labels = Vec::new();
     while let Some(field) = fields.next()? {
         match field {
-            (1, FieldValue::Bytes(message)) => series(message, &mut labels, request)?,
+            (1, FieldValue::Bytes(message)) => series(message, cache, request)?,
             (3, FieldValue::Bytes(message)) => request.push_metadata(metadata(message)?)?,
             _ => {}
         }
@@ -20,31 +21,37 @@ pub(super) fn decode(body: &[u8], request: &mut WriteRequest) -> Result<(), Remo
     Ok(())
 }
 
-fn series<'a>(
-    message: &'a [u8],
-    labels: &mut Vec<(&'a str, &'a str)>,
-    request: &mut WriteRequest,
-) -> Result<(), RemoteError> {
-    labels.clear();
-    let (mut histograms, mut exemplars) = (0, 0);
+fn series(message: &[u8], cache: &SeriesCache, request: &mut WriteRequest) -> Result<(), RemoteError> {
+    // The fields with labels, one after the other, and the end of those that the message begins with.
+    let (mut block, mut first_end) = (Cow::Borrowed(&message[..0]), 0);
+    let (mut label_count, mut histograms, mut exemplars) = (0, 0, 0);
     let mut fields = Fields::new(message);
-    while let Some(field) = fields.next()? {
+    loop {
+        let start = message.len() - fields.left();
+        let Some(field) = fields.next()? else { break };
+        let end = message.len() - fields.left();
         match field {
-            (1, FieldValue::Bytes(message)) => {
-                labels.push(label(message)?);
-                check_label_count(labels.len())?;
+            (1, FieldValue::Bytes(_)) => {
+                label_count += 1;
+                check_label_count(label_count)?;
+                // Senders write the labels first.
+                if first_end == start {
+                    (block, first_end) = (Cow::Borrowed(&message[..end]), end);
+                } else {
+                    block.to_mut().extend_from_slice(&message[start..end]);
+                }
             }
             (3, FieldValue::Bytes(_)) => exemplars += 1,
             (4, FieldValue::Bytes(_)) => histograms += 1,
             _ => {}
         }
     }
-    let Some(number) = request.series_number(labels)? else {
+    let Some(number) = request.cached_series_number(cache, &block, || labels(&block))? else {
         request.refused.histograms += histograms;
         request.refused.exemplars += exemplars;
         return Ok(());
     };
-    let mut fields = Fields::new(message);
+    let mut fields = Fields::new(&message[first_end..]);
     while let Some(field) = fields.next()? {
         match field {
             (2, FieldValue::Bytes(message)) => {
@@ -57,6 +64,18 @@ fn series<'a>(
         }
     }
     Ok(())
+}
+
+/// The labels of a block of fields.
+fn labels(block: &[u8]) -> Result<Vec<(&str, &str)>, RemoteError> {
+    let mut fields = Fields::new(block);
+    let mut labels = Vec::new();
+    while let Some(field) = fields.next()? {
+        if let (1, FieldValue::Bytes(message)) = field {
+            labels.push(label(message)?);
+        }
+    }
+    Ok(labels)
 }
 
 fn label(message: &[u8]) -> Result<(&str, &str), RemoteError> {

@@ -6,14 +6,16 @@ use super::exemplars::SentExemplar;
 use super::fields::{FieldValue, Fields, each_varint, sample, text};
 use super::histogram;
 use super::request::{Metadata, MetricKind, WriteRequest};
+use super::sent_series::{SeriesCache, label_bytes, write_key};
 use crate::labels::METRIC_NAME;
 
 type Result<T> = std::result::Result<T, RemoteError>;
 
-pub(super) fn decode(body: &[u8], request: &mut WriteRequest) -> Result<()> {
+pub(super) fn decode(body: &[u8], cache: &SeriesCache, request: &mut WriteRequest) -> Result<()> {
     let symbols = symbols(body, request)?;
     let mut fields = Fields::new(body);
-    let mut decoder = SeriesDecoder { symbols: Symbols(&symbols), references: Vec::new(), labels: Vec::new() };
+    let symbols = Symbols(&symbols);
+    let mut decoder = SeriesDecoder { symbols, cache, references: Vec::new(), labels: Vec::new(), key: Vec::new() };
     while let Some(field) = fields.next()? {
         if let (5, FieldValue::Bytes(message)) = field {
             decoder.decode(message, request)?;
@@ -72,9 +74,11 @@ fn push_references(value: FieldValue<'_>, references: &mut Vec<u64>) -> Result<(
 /// Decodes one series after the other.
 struct SeriesDecoder<'a> {
     symbols: Symbols<'a>,
+    cache: &'a SeriesCache,
     references: Vec<u64>,
     /// The labels of the series.
     labels: Vec<(&'a str, &'a str)>,
+    key: Vec<u8>,
 }
 
 impl<'a> SeriesDecoder<'a> {
@@ -93,7 +97,11 @@ impl<'a> SeriesDecoder<'a> {
         }
         self.labels.clear();
         self.symbols.push_labels(&self.references, "a series", &mut self.labels)?;
-        let Some(number) = request.series_number(&mut self.labels)? else {
+        // A key has as many bytes as its texts, which references may repeat.
+        request.check_text(label_bytes(&self.labels))?;
+        write_key(&mut self.key, &self.labels);
+        let labels = || Ok(self.labels.clone());
+        let Some(number) = request.cached_series_number(self.cache, &self.key, labels)? else {
             request.refused.histograms += histograms;
             request.refused.exemplars += exemplars;
             return Ok(());
@@ -140,7 +148,8 @@ impl<'a> SeriesDecoder<'a> {
 
     /// Adds the metadata of the series' metric.
     fn push_metadata(&self, message: &[u8], request: &mut WriteRequest) -> Result<()> {
-        let metric = self.labels.iter().find(|label| label.0 == METRIC_NAME).map_or("", |label| label.1);
+        let is_metric = |label: &&(&str, &str)| label.0 == METRIC_NAME && !label.1.is_empty();
+        let metric = self.labels.iter().find(is_metric).map_or("", |label| label.1);
         let (mut kind, mut help, mut unit) = (MetricKind::Unknown, "", "");
         let mut fields = Fields::new(message);
         while let Some(field) = fields.next()? {

@@ -2,7 +2,7 @@
 
 use atsdb_prom::otlp::{decode_json, decode_protobuf};
 use atsdb_prom::promql::parse;
-use atsdb_prom::remote::{WriteRequest, WriteVersion, decode_write};
+use atsdb_prom::remote::{SeriesCache, WriteRequest, WriteVersion, decode_write};
 
 fn exemplars(request: &WriteRequest) -> Vec<(String, i64, f64, String)> {
     let series: Vec<&str> = request.samples.series().collect();
@@ -28,22 +28,22 @@ fn both_versions_have_the_same_exemplars() {
     let rest = [double(0x11, 0.5), vec![0x18, 7]].concat();
     let exemplar = [field(0x0a, &label("trace_id", "t")), rest.clone()].concat();
     let series = [field(0x0a, &label("__name__", "m")), field(0x1a, &exemplar)].concat();
-    let first = decode_write(&field(0x0a, &series), WriteVersion::V1, 1 << 20).unwrap();
+    let first = decode_write(&field(0x0a, &series), WriteVersion::V1, 1 << 20, &SeriesCache::default()).unwrap();
 
     let symbols = ["", "__name__", "m", "trace_id", "t"].map(|symbol| field(0x22, symbol.as_bytes())).concat();
     let series = |exemplar: &[u8]| [field(0x0a, &[1, 2]), field(0x22, exemplar)].concat();
     let version_2 = |exemplar: &[u8]| [symbols.clone(), field(0x2a, &series(exemplar))].concat();
     let body = version_2(&[field(0x0a, &[3, 4]), rest].concat());
-    let second = decode_write(&body, WriteVersion::V2, 1 << 20).unwrap();
+    let second = decode_write(&body, WriteVersion::V2, 1 << 20, &SeriesCache::default()).unwrap();
 
     let expected = [("m".to_owned(), 7, 0.5, r#"{"trace_id":"t"}"#.to_owned())];
     assert_eq!(exemplars(&first), expected);
     assert_eq!(exemplars(&second), expected);
     assert_eq!(first.exemplars.to_batch(&first.samples).unwrap().num_rows(), 1);
-    assert_eq!(decode_write(&body, WriteVersion::V2, 150).unwrap_err().status(), 413);
+    assert_eq!(decode_write(&body, WriteVersion::V2, 150, &SeriesCache::default()).unwrap_err().status(), 413);
     for wrong in [&[3][..], &[3, 9]] {
         let body = version_2(&field(0x0a, wrong));
-        assert_eq!(decode_write(&body, WriteVersion::V2, 1 << 20).unwrap_err().status(), 400);
+        assert_eq!(decode_write(&body, WriteVersion::V2, 1 << 20, &SeriesCache::default()).unwrap_err().status(), 400);
     }
 }
 

@@ -5,7 +5,7 @@ use atsdb_prom::histogram::{Buckets, CUSTOM_SCHEMA, Histogram, ResetHint, Span};
 use atsdb_prom::labels::Labels;
 use atsdb_prom::otlp::{decode_json, decode_protobuf};
 use atsdb_prom::remote::{
-    HISTOGRAM_COLUMNS, ReadResult, StoredHistograms, WriteRequest, WriteVersion, decode_write, encode_read,
+    HISTOGRAM_COLUMNS, ReadResult, SeriesCache, StoredHistograms, WriteRequest, WriteVersion, decode_write, encode_read,
 };
 use std::sync::Arc;
 
@@ -112,7 +112,7 @@ fn requests(histograms: &[&Message]) -> [(WriteVersion, Vec<u8>); 2] {
 
 fn decoded(histogram: &Message) -> WriteRequest {
     let [(version, body), _] = requests(&[histogram]);
-    decode_write(&body, version, 1 << 20).unwrap()
+    decode_write(&body, version, 1 << 20, &SeriesCache::default()).unwrap()
 }
 
 /// The reason why a histogram is refused.
@@ -137,12 +137,12 @@ fn only(request: &WriteRequest) -> (i64, Histogram) {
 #[test]
 fn both_versions_say_the_same() {
     for (version, body) in requests(&[&whole(), &whole().varint(15, 2_000)]) {
-        let request = decode_write(&body, version, 1 << 20).unwrap();
+        let request = decode_write(&body, version, 1 << 20, &SeriesCache::default()).unwrap();
         assert_eq!(request.samples.series().collect::<Vec<_>>(), ["h"]);
         let found: Vec<_> = request.histograms.iter().map(|(time, series, own)| (time, series, own.clone())).collect();
         assert_eq!(found, [(1_000, 0, expected()), (2_000, 0, expected())], "{version:?}");
         for end in 0..body.len() {
-            if let Ok(request) = decode_write(&body[..end], version, 1 << 20) {
+            if let Ok(request) = decode_write(&body[..end], version, 1 << 20, &SeriesCache::default()) {
                 assert!(request.histograms.is_empty(), "{version:?}: {end}");
             }
         }
@@ -208,13 +208,13 @@ fn histograms_that_can_never_be_stored_are_left_out_and_counted() {
     assert_eq!(only(&decoded(&sum_is_nan)).1.count, 3.0, "an observation of NaN is in no bucket");
     // Other histograms of the request are stored.
     for (version, body) in requests(&[&empty().varint(1, 5), &whole(), &empty().signed(4, 99)]) {
-        let request = decode_write(&body, version, 1 << 20).unwrap();
+        let request = decode_write(&body, version, 1 << 20, &SeriesCache::default()).unwrap();
         assert_eq!((request.histograms.len(), request.refused.histograms), (1, 2));
         assert!(request.refused.reason.contains("observation count is 5"), "{}", request.refused.reason);
     }
     // Those of a series without a name are counted with it.
     let nameless = Message::default().bytes(1, &Message::default().bytes(4, &whole().0).bytes(4, &whole().0).0);
-    let request = decode_write(&nameless.0, WriteVersion::V1, 1 << 20).unwrap();
+    let request = decode_write(&nameless.0, WriteVersion::V1, 1 << 20, &SeriesCache::default()).unwrap();
     assert_eq!((request.refused.series, request.refused.histograms, request.histograms.len()), (1, 2, 0));
 }
 
@@ -226,14 +226,18 @@ fn buckets_count_towards_the_limit_of_a_request() {
     let bounds = Message::default().signed(4, CUSTOM_SCHEMA.into()).doubles(16, &vec![1.0; count as usize]);
     for message in [deltas, spans, bounds] {
         for (version, body) in requests(&[&message]) {
-            assert!(decode_write(&body, version, 1 << 20).is_ok());
-            assert_eq!(decode_write(&body, version, 300_000).unwrap_err().status(), 413, "{version:?}");
+            assert!(decode_write(&body, version, 1 << 20, &SeriesCache::default()).is_ok());
+            assert_eq!(
+                decode_write(&body, version, 300_000, &SeriesCache::default()).unwrap_err().status(),
+                413,
+                "{version:?}"
+            );
         }
     }
     // Empty histograms take two bytes each.
     let [(version, body), _] = requests(&vec![&Message::default(); 2_000]);
-    assert_eq!(decode_write(&body, version, 1 << 20).unwrap().histograms.len(), 2_000);
-    assert_eq!(decode_write(&body, version, 200_000).unwrap_err().status(), 413);
+    assert_eq!(decode_write(&body, version, 1 << 20, &SeriesCache::default()).unwrap().histograms.len(), 2_000);
+    assert_eq!(decode_write(&body, version, 200_000, &SeriesCache::default()).unwrap_err().status(), 413);
 }
 
 /// An exponential histogram of OTLP.

@@ -1,6 +1,6 @@
 //! Requests of remote write, complete and truncated.
 
-use atsdb_prom::remote::{MetricKind, WriteVersion, compress, decode_write, decompress};
+use atsdb_prom::remote::{MetricKind, SeriesCache, WriteVersion, compress, decode_write, decompress};
 
 /// `requests_total{code="200"}` with the value 1 at one second, a histogram, an exemplar, and metadata.
 fn version_2() -> Vec<u8> {
@@ -30,7 +30,7 @@ fn version_1() -> Vec<u8> {
 #[test]
 fn both_versions_say_the_same() {
     for (version, body) in [(WriteVersion::V1, version_1()), (WriteVersion::V2, version_2())] {
-        let request = decode_write(&body, version, 1 << 20).unwrap();
+        let request = decode_write(&body, version, 1 << 20, &SeriesCache::default()).unwrap();
         assert_eq!(request.samples.series().collect::<Vec<_>>(), ["requests_total{code=\"200\"}"], "{version:?}");
         assert_eq!(request.samples.iter().collect::<Vec<_>>(), [(1000, 0, 1.0)]);
         // An empty message is a histogram without observations.
@@ -45,8 +45,9 @@ fn both_versions_say_the_same() {
 #[test]
 fn a_body_that_is_cut_off_inside_a_field_is_refused() {
     let body = version_2();
-    let whole: Vec<usize> =
-        (0..=body.len()).filter(|end| decode_write(&body[..*end], WriteVersion::V2, 1 << 20).is_ok()).collect();
+    let whole: Vec<usize> = (0..=body.len())
+        .filter(|end| decode_write(&body[..*end], WriteVersion::V2, 1 << 20, &SeriesCache::default()).is_ok())
+        .collect();
     // The body may end after each field: six symbols and the series.
     assert_eq!(whole.len(), 8, "{whole:?}");
     let squeezed = compress(&body).unwrap();
@@ -81,16 +82,19 @@ fn a_small_body_that_names_a_long_text_often_is_refused() {
         body.extend(series);
     }
     assert!(body.len() < 20_000, "{}", body.len());
-    assert_eq!(decode_write(&body, WriteVersion::V2, 8 << 20).unwrap().samples.series().len(), 200);
-    assert_eq!(decode_write(&body, WriteVersion::V2, 1 << 20).unwrap_err().status(), 413);
+    assert_eq!(
+        decode_write(&body, WriteVersion::V2, 8 << 20, &SeriesCache::default()).unwrap().samples.series().len(),
+        200
+    );
+    assert_eq!(decode_write(&body, WriteVersion::V2, 1 << 20, &SeriesCache::default()).unwrap_err().status(), 413);
     // Empty samples take two bytes each.
     let mut series = b"\x0a\x04\x01\x02\x03\x04".to_vec();
     series.extend(b"\x12\x00".repeat(100_000));
     let mut body = b"\x22\x00\x22\x08__name__\x22\x01m\x22\x01a\x22\x01b\x2a".to_vec();
     body.extend(varint(series.len()));
     body.extend(series);
-    assert_eq!(decode_write(&body, WriteVersion::V2, 8 << 20).unwrap().samples.len(), 100_000);
-    assert_eq!(decode_write(&body, WriteVersion::V2, 1 << 20).unwrap_err().status(), 413);
+    assert_eq!(decode_write(&body, WriteVersion::V2, 8 << 20, &SeriesCache::default()).unwrap().samples.len(), 100_000);
+    assert_eq!(decode_write(&body, WriteVersion::V2, 1 << 20, &SeriesCache::default()).unwrap_err().status(), 413);
 }
 
 fn varint(mut value: usize) -> Vec<u8> {
@@ -101,4 +105,113 @@ fn varint(mut value: usize) -> Vec<u8> {
     }
     bytes.push(value as u8);
     bytes
+}
+
+/// A field with bytes, all of them shorter than 128.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    [&[number << 3 | 2, bytes.len() as u8], bytes].concat()
+}
+
+/// A label of version 1.
+fn label(name: &str, value: &str) -> Vec<u8> {
+    field(1, &[field(1, name.as_bytes()), field(2, value.as_bytes())].concat())
+}
+
+/// A sample of version 1 with the value 0.
+fn sample(milliseconds: usize) -> Vec<u8> {
+    field(2, &[vec![0x10], varint(milliseconds)].concat())
+}
+
+/// The samples of a request of version 1, each with its series as text, and the reason why series are refused.
+fn decoded(cache: &SeriesCache, series: &[Vec<Vec<u8>>]) -> (Vec<(String, i64)>, String) {
+    let body: Vec<u8> = series.iter().flat_map(|parts| field(1, &parts.concat())).collect();
+    let request = decode_write(&body, WriteVersion::V1, 1 << 20, cache).unwrap();
+    let texts: Vec<&str> = request.samples.series().collect();
+    let samples = request.samples.iter().map(|(time, series, _)| (texts[series as usize].to_owned(), time)).collect();
+    (samples, request.refused.reason)
+}
+
+#[test]
+fn a_series_is_the_same_however_its_labels_are_sent_and_whatever_was_sent_before() {
+    let (name, job, zone) = (label("__name__", "up"), label("job", "x"), label("zone", "7"));
+    let requests = [
+        vec![name.clone(), job.clone(), zone.clone(), sample(1)],
+        vec![zone.clone(), name.clone(), label("empty", ""), job.clone(), sample(2)],
+        // Labels may come after samples, and fields of newer versions between them.
+        vec![name.clone(), sample(3), job.clone(), field(9, b"new"), zone.clone()],
+        vec![sample(4), job.clone(), zone.clone(), name.clone()],
+        vec![name.clone(), field(9, b"new"), job.clone(), zone.clone(), sample(5)],
+    ];
+    let cache = SeriesCache::default();
+    let expected = |time| ("up{job=\"x\",zone=\"7\"}".to_owned(), time);
+    for _ in 0..2 {
+        for (request, time) in requests.iter().zip(1..) {
+            let (samples, reason) = decoded(&cache, std::slice::from_ref(request));
+            assert_eq!((samples, reason), (vec![expected(time)], String::new()));
+        }
+        let (samples, _) = decoded(&cache, &requests);
+        assert_eq!(samples, (1..6).map(expected).collect::<Vec<_>>(), "all in one request are one series");
+    }
+    // The same bytes, but for the end of the labels.
+    let (samples, _) = decoded(&cache, &[vec![name.clone(), job.clone(), sample(1)], vec![name.clone(), sample(2)]]);
+    assert_eq!(samples, [("up{job=\"x\"}".to_owned(), 1), ("up".to_owned(), 2)]);
+}
+
+#[test]
+fn series_that_cannot_be_stored_are_refused_each_time() {
+    let cache = SeriesCache::default();
+    let name = label("__name__", "up");
+    let good = vec![name.clone(), sample(1)];
+    for (bad, reason) in [
+        (vec![label("job", "x"), sample(2)], "a series has no metric name"),
+        (
+            vec![name.clone(), label("job", "x"), label("job", "y"), sample(2)],
+            "label \"job\" occurs twice in one series",
+        ),
+        (vec![name.clone(), label("", "x"), sample(2)], "a label has no name"),
+        (vec![sample(2)], "a series has no metric name"),
+    ] {
+        for _ in 0..2 {
+            let (samples, refused) = decoded(&cache, &[good.clone(), bad.clone()]);
+            assert_eq!((samples, refused.as_str()), (vec![("up".to_owned(), 1)], reason));
+        }
+    }
+    let body = field(1, &[field(1, &field(2, b"\xff")), sample(1)].concat());
+    for _ in 0..2 {
+        assert_eq!(decode_write(&body, WriteVersion::V1, 1 << 20, &cache).unwrap_err().status(), 400);
+    }
+}
+
+#[test]
+fn a_cached_series_counts_as_much_as_a_new_one() {
+    let parts = [label("__name__", "up"), label("job", &"x".repeat(50)), sample(1)];
+    let body = field(1, &parts.concat());
+    let cache = SeriesCache::default();
+    let sizes = (0..2).map(|_| decode_write(&body, WriteVersion::V1, 1 << 20, &cache).unwrap().byte_count());
+    let sizes: Vec<usize> = sizes.collect();
+    assert_eq!(sizes[0], sizes[1]);
+    for bytes_max in 0..300 {
+        let fresh = decode_write(&body, WriteVersion::V1, bytes_max, &SeriesCache::default()).is_ok();
+        assert_eq!(decode_write(&body, WriteVersion::V1, bytes_max, &cache).is_ok(), fresh, "{bytes_max} bytes");
+    }
+}
+
+#[test]
+fn both_versions_share_a_cache() {
+    let cache = SeriesCache::default();
+    for _ in 0..2 {
+        for (version, body) in [(WriteVersion::V1, version_1()), (WriteVersion::V2, version_2())] {
+            let request = decode_write(&body, version, 1 << 20, &cache).unwrap();
+            assert_eq!(request.samples.series().collect::<Vec<_>>(), ["requests_total{code=\"200\"}"], "{version:?}");
+            assert_eq!(request.metadata[0].metric, "requests_total");
+        }
+    }
+}
+
+#[test]
+fn times_that_no_table_accepts_are_refused() {
+    let series = |time| field(1, &[label("__name__", "up"), sample(time)].concat());
+    let status = |time| decode_write(&series(time), WriteVersion::V1, 1 << 20, &SeriesCache::default()).err();
+    assert_eq!(status(8_210_266_876_799_999), None);
+    assert_eq!(status(8_210_266_876_800_000).map(|error| error.status()), Some(400));
 }

@@ -11,6 +11,7 @@ use crate::shared::state::DatabaseState;
 use crate::shared::statement_options::StatementOptions;
 use atsdb::Database;
 use atsdb::sql::Permission;
+use atsdb_prom::remote::SeriesCache;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -25,6 +26,8 @@ pub(crate) struct Prom {
     pub(crate) memory: RequestMemory,
     pub(crate) ingest: Arc<IngestOptions>,
     pub(crate) labels: LabelCache,
+    /// The series that remote write has sent.
+    pub(crate) sent_series: Arc<SeriesCache>,
     /// The limits of statements.
     pub(crate) statements: Arc<StatementOptions>,
     /// The permission of the caller's role, which has limits of its own.
@@ -83,6 +86,7 @@ impl Prom {
             statements: Arc::new(state.statements().clone()),
             permission: Permission::Define,
             labels: LabelCache::default(),
+            sent_series: Arc::default(),
             turns: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
             permits: state.permits().clone(),
             metrics,

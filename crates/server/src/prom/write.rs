@@ -9,6 +9,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
 
 /// Stores the samples of a request. The answer is sent when they are durable.
 pub(crate) async fn write(prom: Prom, headers: HeaderMap, body: Body) -> Response {
@@ -22,7 +23,9 @@ pub(crate) async fn write(prom: Prom, headers: HeaderMap, body: Body) -> Respons
         Ok(body) => body,
         Err(error) => return prom.metrics.refused(Refusal::from(&error).into_response()),
     };
-    let decode = move |bytes: &[u8], bytes_max| decode_write(bytes, kind.version, bytes_max).map(|write| (write, ()));
+    let series = Arc::clone(&prom.sent_series);
+    let decode =
+        move |bytes: &[u8], bytes_max| decode_write(bytes, kind.version, bytes_max, &series).map(|write| (write, ()));
     let report = match store(&prom, body, decode).await {
         Ok((report, ())) => report,
         Err(refusal) => return prom.metrics.refused(refusal.into_response()),

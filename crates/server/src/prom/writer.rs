@@ -8,10 +8,10 @@ use atsdb::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use atsdb::{Database, Error, Result};
 use atsdb_prom::labels::read_series;
 use atsdb_prom::remote::{LabelRow, Metadata, WriteRequest};
+use hashbrown::HashSet;
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use twox_hash::XxHash3_64;
 
 /// The maximum number of series whose labels are remembered as stored.
 const KNOWN_SERIES_MAX: usize = 2_000_000;
@@ -89,10 +89,10 @@ impl StoredSeries {
         let mut new_metadata: BTreeMap<&str, &Metadata> = BTreeMap::new();
         for request in group {
             let WriteRequest { samples, histograms, exemplars, metadata, .. } = &request.write;
-            for series in samples.series() {
-                let print = fingerprint(series);
-                if !self.series.contains(&print) && new_series.insert(print) {
-                    label_rows.extend(labels_of(series)?);
+            for series in samples.sent_series() {
+                let fingerprint = series.fingerprint();
+                if !self.series.contains(&fingerprint) && new_series.insert(fingerprint) {
+                    label_rows.extend(labels_of(series.text())?);
                 }
             }
             for about in metadata.iter().filter(|about| self.metadata.get(&about.metric) != Some(about)) {
@@ -133,11 +133,6 @@ impl StoredSeries {
             *self = Self { tables: numbers, ..Self::default() };
         }
     }
-}
-
-/// 128 bits that identify a series: no two series of a store have the same ones.
-fn fingerprint(series: &str) -> [u64; 2] {
-    [0, 1].map(|seed| XxHash3_64::oneshot_with_seed(seed, series.as_bytes()))
 }
 
 fn labels_of(series: &str) -> Result<Vec<LabelRow>> {

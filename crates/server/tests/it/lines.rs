@@ -246,3 +246,19 @@ fn a_measurement_with_a_dot_is_in_the_schema_that_it_names() {
     write(&server, "b.lp v=4 3");
     assert_eq!(server.rows("SELECT v FROM b.lp ORDER BY v"), ["2.0", "3.0", "4.0"]);
 }
+
+#[test]
+fn known_tags_are_stored_under_the_present_definition() {
+    let server = server();
+    let run = |sql: &str| drop(server.database.sql(sql).unwrap());
+    let hosts = || server.rows("SELECT host FROM cpu ORDER BY time");
+    write(&server, "cpu,host=a f=1 1\ncpu,host=b f=1 2");
+    run("ALTER TABLE cpu ADD COLUMN note TEXT DEFAULT 'late'");
+    write(&server, "cpu,zone=z,host=b f=1 3\ncpu,host=c f=1 4");
+    assert_eq!(hosts(), ["a", "b", "b", "c"]);
+    // A new table has its strings in another order.
+    run("DROP TABLE cpu");
+    write(&server, "cpu,host=c f=1 1\ncpu,host=b f=1 2");
+    write(&server, "cpu,host=a f=1 3\ncpu,host=c f=1 4");
+    assert_eq!(hosts(), ["c", "b", "a", "c"]);
+}

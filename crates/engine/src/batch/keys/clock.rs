@@ -165,7 +165,8 @@ fn add_to_hashes(hashes: &mut [u64], array: &ArrayRef) -> Option<()> {
     fn bytes(value: &[u8]) -> u64 {
         XxHash3_64::oneshot(value)
     }
-    let is_null = |row: usize| array.is_null(row);
+    let nulls = array.nulls();
+    let is_null = |row: usize| nulls.is_some_and(|nulls| nulls.is_null(row));
     // Added even if no row is NULL: the hash of a series must not depend on the other rows of the batch.
     add(hashes, (0..array.len()).map(|row| u64::from(is_null(row))));
     match array.data_type() {

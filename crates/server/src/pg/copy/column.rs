@@ -45,9 +45,11 @@ impl ColumnBuilder {
         push_binary(&mut self.values, self.column_type, bytes)
     }
 
-    /// Returns the values so far, and empties the builder.
+    /// Returns the values so far, and empties the builder. There will usually be as many again.
     pub(in crate::pg) fn finish(&mut self) -> ArrayRef {
-        self.values.finish()
+        let array = self.values.finish();
+        self.values = ColumnValues::with_room_for(self.column_type, &array);
+        array
     }
 }
 
@@ -111,11 +113,10 @@ fn text_of_binary(column_type: ColumnType, bytes: &[u8]) -> Result<String, PgErr
 /// Adds a value that is written as text.
 fn push_text(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8]) -> Result<(), PgError> {
     let text = str::from_utf8(bytes).map_err(|error| PgError::invalid_utf8(bytes, error))?;
-    let type_id = type_id(column_type);
-    let invalid = || invalid(type_id, text);
-    // This is only evaluated if the text is not a valid value.
+    // These are only evaluated if the text is not a valid value.
+    let invalid = || invalid(type_id(column_type), text);
     let of_number = || match text.trim().parse::<i128>() {
-        Ok(_) => out_of_range(type_id, text),
+        Ok(_) => out_of_range(type_id(column_type), text),
         Err(_) => invalid(),
     };
     macro_rules! number {
@@ -123,7 +124,6 @@ fn push_text(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8]) -
             $builder.append_value(text.trim().parse().map_err(|_| of_number())?)
         };
     }
-    let checked = checked(column_type, text)?;
     match values {
         ColumnValues::Bool(builder) => builder.append_value(input::parse_boolean(text).ok_or_else(invalid)?),
         ColumnValues::Int8(builder) => number!(builder),
@@ -134,9 +134,9 @@ fn push_text(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8]) -
         ColumnValues::UInt16(builder) => number!(builder),
         ColumnValues::UInt32(builder) => number!(builder),
         ColumnValues::UInt64(builder) => number!(builder),
-        ColumnValues::Float32(builder) => builder.append_value(float32(float(type_id, text)?)),
-        ColumnValues::Float64(builder) => builder.append_value(float64(float(type_id, text)?)),
-        ColumnValues::Text(builder) => builder.append_value(checked),
+        ColumnValues::Float32(builder) => builder.append_value(float32(float(known::FLOAT4, text)?)),
+        ColumnValues::Float64(builder) => builder.append_value(float64(float(known::FLOAT8, text)?)),
+        ColumnValues::Text(builder) => builder.append_value(checked(column_type, text)?),
         ColumnValues::Binary(builder) => builder.append_value(bytea(text).ok_or_else(invalid)?),
         ColumnValues::Timestamp(builder, unit) => builder.append_value(parse_time(text, *unit).ok_or_else(invalid)?),
         ColumnValues::Date(builder) => builder.append_value(parse_date(text).ok_or_else(invalid)?),
@@ -172,13 +172,8 @@ fn push_text(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8]) -
 /// Adds a value in binary.
 fn push_binary(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8]) -> Result<(), PgError> {
     use ColumnValues as V;
-    if matches!(values, V::Text(_) | V::Decimal(_) | V::Time(_) | V::Interval(_)) {
-        let text = text_of_binary(column_type, bytes)?;
-        return push_text(values, column_type, text.as_bytes());
-    }
-    let type_id = type_id(column_type);
     let wrong = || PgError::error("22P03", "incorrect binary data format");
-    let does_not_fit = |value: &dyn std::fmt::Display| out_of_range(type_id, &value.to_string());
+    let does_not_fit = |value: &dyn std::fmt::Display| out_of_range(type_id(column_type), &value.to_string());
     macro_rules! integer {
         ($builder:expr) => {{
             let value = integer(bytes).ok_or_else(wrong)?;
@@ -209,7 +204,13 @@ fn push_binary(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8])
             Ok(bits) => builder.append_value(float64(f64::from_be_bytes(bits))),
             Err(_) => return Err(wrong()),
         },
-        V::Text(_) | V::Decimal(_) | V::Time(_) | V::Interval(_) => return Err(wrong()),
+        V::Text(builder) if column_type == ColumnType::Text => {
+            builder.append_value(str::from_utf8(bytes).map_err(|_| PgError::not_utf8())?);
+        }
+        V::Text(_) | V::Decimal(_) | V::Time(_) | V::Interval(_) => {
+            let text = text_of_binary(column_type, bytes)?;
+            push_text(values, column_type, text.as_bytes())?;
+        }
         V::Binary(builder) => builder.append_value(bytes),
         V::Timestamp(builder, unit) => {
             let since = i64::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
@@ -222,7 +223,7 @@ fn push_binary(values: &mut ColumnValues, column_type: ColumnType, bytes: &[u8])
         }
         V::Array(arrays) => {
             let ColumnType::Array(element) = column_type else { return Err(wrong()) };
-            let elements = array_elements(bytes, self::type_id(element.column_type()))?;
+            let elements = array_elements(bytes, type_id(element.column_type()))?;
             arrays.append(elements.len(), |element, values| {
                 elements.iter().try_for_each(|bytes| match bytes {
                     Some(bytes) => push_binary(values, element, bytes),

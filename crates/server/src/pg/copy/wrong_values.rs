@@ -56,9 +56,11 @@ where
     let trimmed = text.trim();
     let value: T = trimmed.parse().map_err(|_| invalid(type_id, text))?;
     let wide: f64 = value.into();
-    let has_digit = |digits: &str| digits.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
-    let mantissa = trimmed.split(['e', 'E']).next().unwrap_or_default();
-    let is_lost = (wide.is_infinite() && trimmed.bytes().any(|byte| byte.is_ascii_digit()))
-        || (wide == 0.0 && has_digit(mantissa));
+    let has_mantissa = || {
+        let mantissa = trimmed.split(['e', 'E']).next().unwrap_or_default();
+        mantissa.bytes().any(|byte| (b'1'..=b'9').contains(&byte))
+    };
+    let is_lost =
+        (wide.is_infinite() && trimmed.bytes().any(|byte| byte.is_ascii_digit())) || (wide == 0.0 && has_mantissa());
     if is_lost { Err(out_of_range(type_id, text)) } else { Ok(value) }
 }

@@ -168,3 +168,32 @@ fn tables_that_were_dropped_are_made_again_with_all_labels() {
     let reply = served.get("/api/v1/query?query=m&time=1");
     assert!(reply.text().contains(r#""metric":{"__name__":"m","job":"x"}"#), "{}", reply.text());
 }
+
+#[test]
+fn known_series_are_stored_under_the_present_definition() {
+    let served = Served::start();
+    let write = |instance: &str, time| {
+        let series = series_v1(&[("__name__", "m"), ("instance", instance)], &[(time, 1.0)]);
+        served.write(&request_v1(&[series]).snappy()).status
+    };
+    let run = |sql: &str| drop(served.0.database.sql(sql).unwrap());
+    let rows = |columns: &str| served.rows(&format!("SELECT {columns} FROM prom_samples ORDER BY time"));
+    assert_eq!((write("a", 1), write("a", 2)), (204, 204));
+    run("ALTER TABLE prom_samples ADD COLUMN note TEXT DEFAULT 'late'");
+    assert_eq!(write("a", 3), 204);
+    assert_eq!(rows("note"), [["late"], ["late"], ["late"]]);
+
+    // The strings of a series that is refused are in the dictionary, and its labels are not stored.
+    run("ALTER TABLE prom_samples ADD CONSTRAINT c CHECK (series NOT LIKE '%\"b\"%')");
+    assert_eq!((write("b", 4), write("b", 4)), (400, 400));
+    run("ALTER TABLE prom_samples DROP CONSTRAINT c");
+    assert_eq!((write("c", 5), write("b", 6), write("a", 7)), (204, 204, 204));
+    assert_eq!(rows("series")[3..], [["m{instance=\"c\"}"], ["m{instance=\"b\"}"], ["m{instance=\"a\"}"]]);
+    let labels = "SELECT value FROM prom_labels WHERE name = 'instance' ORDER BY 1";
+    assert_eq!(served.rows(labels), [["a"], ["b"], ["c"]]);
+
+    // A new table has its strings in another order.
+    run("DROP TABLE prom_samples");
+    assert_eq!((write("c", 1), write("b", 2), write("a", 3), write("b", 2)), (204, 204, 204, 204));
+    assert_eq!(rows("series"), [["m{instance=\"c\"}"], ["m{instance=\"b\"}"], ["m{instance=\"a\"}"]]);
+}

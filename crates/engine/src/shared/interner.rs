@@ -102,6 +102,11 @@ impl Interner {
         &self.indices
     }
 
+    /// Whether all strings have an index of the store.
+    pub(crate) fn is_resolved(&self) -> bool {
+        self.indices.len() == self.ends.len()
+    }
+
     /// Size in bytes.
     pub(crate) fn byte_count(&self) -> usize {
         self.bytes.len() + self.ends.len() * 24
