@@ -65,6 +65,31 @@ pub(super) fn unite(mut exprs: Vec<&mut Expr>, schema: &DFSchema, counts_as_floa
     true
 }
 
+/// Reads texts in quotes beside decimals as decimals with their digits, as PostgreSQL reads a constant without a type.
+/// Those that are no numbers stay. Returns whether something changed.
+pub(super) fn read_texts(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+    let is_any_number = exprs.iter().any(|expr| number_in_quotes(expr).is_some());
+    if !is_any_number || !types_of(exprs.iter().map(|expr| &**expr), schema).iter().any(is_decimal) {
+        return false;
+    }
+    for expr in exprs {
+        if let Some(number) = number_in_quotes(expr) {
+            *expr = Expr::Literal(number, None);
+        }
+    }
+    true
+}
+
+/// The number that a text in quotes is. Digits in quotes are not parted by underscores.
+fn number_in_quotes(expr: &Expr) -> Option<ScalarValue> {
+    match expr {
+        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => {
+            decimals::read(text.trim()).filter(|_| !text.contains('_')).map(decimals::scalar)
+        }
+        _ => None,
+    }
+}
+
 /// Converts expressions to one type if there are decimals among them: to floats if one is a float, else integers to
 /// decimals. Returns whether something changed.
 pub(super) fn unite_all(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
