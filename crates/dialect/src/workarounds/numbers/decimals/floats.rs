@@ -90,18 +90,18 @@ fn number_in_quotes(expr: &Expr) -> Option<ScalarValue> {
     }
 }
 
-/// Converts expressions to one type if there are decimals among them: to floats if one is a float, else integers to
-/// decimals. Returns whether something changed.
+/// Converts expressions to one type if there are decimals among them: to floats if one is a float, else integers and
+/// numbers in quotes to decimals. Returns whether something changed.
 pub(super) fn unite_all(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+    let mut is_changed = read_texts(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema);
     let types = types_of(exprs.iter().map(|expr| &**expr), schema);
     if types.contains(&DataType::Float32) && !types.contains(&DataType::Float64) {
-        return to_reals(exprs, &types);
+        return to_reals(exprs, &types) || is_changed;
     }
     if types.iter().any(is_float) {
-        return unite(exprs, schema, is_float);
+        return unite(exprs, schema, is_float) || is_changed;
     }
-    let Some(common) = common_decimal(&types) else { return false };
-    let mut is_changed = false;
+    let Some(common) = common_decimal(&types) else { return is_changed };
     for (expr, data_type) in exprs.iter_mut().zip(&types) {
         if *data_type != common && !data_type.is_null() {
             **expr = cast(std::mem::take(&mut **expr), common.clone());
