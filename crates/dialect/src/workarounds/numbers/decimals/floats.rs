@@ -81,7 +81,7 @@ pub(super) fn read_texts(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
 }
 
 /// The number that a text in quotes is. Digits in quotes are not parted by underscores.
-fn number_in_quotes(expr: &Expr) -> Option<ScalarValue> {
+pub(super) fn number_in_quotes(expr: &Expr) -> Option<ScalarValue> {
     match expr {
         Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => {
             decimals::read(text.trim()).filter(|_| !text.contains('_')).map(decimals::scalar)
@@ -216,7 +216,7 @@ pub(super) fn unite_elements(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
 
 /// The decimal type for numbers of these types; `None` if there is no decimal among them, or something else than
 /// numbers.
-fn common_decimal(types: &[DataType]) -> Option<DataType> {
+pub(super) fn common_decimal(types: &[DataType]) -> Option<DataType> {
     if !types.iter().any(is_decimal) {
         return None;
     }
