@@ -68,16 +68,20 @@ pub(super) fn unite(mut exprs: Vec<&mut Expr>, schema: &DFSchema, counts_as_floa
 /// Reads texts in quotes beside decimals as decimals with their digits, as PostgreSQL reads a constant without a type.
 /// Those that are no numbers stay. Returns whether something changed.
 pub(super) fn read_texts(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
-    let is_any_number = exprs.iter().any(|expr| number_in_quotes(expr).is_some());
-    if !is_any_number || !types_of(exprs.iter().map(|expr| &**expr), schema).iter().any(is_decimal) {
+    let is_text = |expr: &Expr| matches!(expr, Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_), _));
+    if !exprs.iter().any(|expr| is_text(expr))
+        || !types_of(exprs.iter().map(|expr| &**expr), schema).iter().any(is_decimal)
+    {
         return false;
     }
+    let mut is_changed = false;
     for expr in exprs {
         if let Some(number) = number_in_quotes(expr) {
             *expr = Expr::Literal(number, None);
+            is_changed = true;
         }
     }
-    true
+    is_changed
 }
 
 /// The number that a text in quotes is. Digits in quotes are not parted by underscores.
