@@ -96,9 +96,9 @@ fn queries_about_the_catalogue_are_answered_as_by_postgresql() {
         ),
         ("SELECT oid::regtype, typarray FROM pg_type WHERE oid = to_regtype('int8')", "bigint|1016"),
         (
-            "SELECT rngtypid::regtype, rngsubtype::regtype, typtype FROM pg_range JOIN pg_type t ON t.oid = rngtypid \
-             WHERE typname = 'tstzrange'",
-            "tstzrange|timestamp with time zone|r",
+            "SELECT rngtypid::regtype, rngsubtype::regtype, typtype, rngsubopc FROM pg_range JOIN pg_type t \
+             ON t.oid = rngtypid WHERE typname = 'tstzrange'",
+            "tstzrange|timestamp with time zone|r|3127",
         ),
         (
             "SELECT relkind, count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace GROUP BY 1 ORDER BY 1",
@@ -180,6 +180,11 @@ fn what_a_server_has_besides_tables_is_listed_as_by_postgresql() {
             "SELECT to_regproc('nowhere.now') IS NULL, to_regprocedure('nowhere.abs(numeric)') IS NULL, \
              to_regtype('nowhere.int4') IS NULL, to_regclass('nowhere.sensors') IS NULL, to_regproc('pg_catalog.now')",
             "t|t|t|t|now",
+        ),
+        (
+            "SELECT 'abs(int4)'::regprocedure, regprocedure('pg_catalog.abs(numeric)'), to_regprocedure('now( )'), \
+             'now'::regproc",
+            "abs(integer)|abs(numeric)|now()|now",
         ),
         (
             "SELECT pg_index_column_has_property('sensors_pkey'::regclass, 1, p), pg_index_has_property(\

@@ -53,7 +53,7 @@ fn the_catalogue_has_the_schemas() {
          SELECT schemaname, tablename FROM pg_tables WHERE tablename IN ('sensors', 'other') ORDER BY 1, 2;\n\
          SELECT table_schema, column_name FROM information_schema.columns WHERE table_name = 'sensors' AND \
          column_name = 'id' ORDER BY 1;\n\
-         SELECT to_regclass('other'), to_regclass('s.other') IS NOT NULL;\n\
+         SELECT to_regclass('other'), to_regclass('s.other'), to_regclass('public.sensors');\n\
          SET search_path = s;\n\
          SELECT 's.sensors'::regclass, 'public.sensors'::regclass;\n\
          SELECT indexdef FROM pg_indexes WHERE schemaname = 's';",
@@ -63,7 +63,7 @@ fn the_catalogue_has_the_schemas() {
          s.sensors|sensors|s.other\n\
          public|sensors\ns|other\ns|sensors\n\
          public|id\ns|id\n\
-         |t\n\
+         |s.other|sensors\n\
          sensors|public.sensors\n\
          CREATE UNIQUE INDEX sensors_pkey ON s.sensors USING btree (id)",
     );

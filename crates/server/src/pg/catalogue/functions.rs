@@ -295,7 +295,7 @@ fn end_process(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result
 fn named(context: &Context<'_>, kind: &str, name: Option<String>) -> Result<Value, PgError> {
     let Some(name) = name else { return Ok(Value::Null) };
     Ok(match number_of(context, kind, &name)? {
-        Some(number) => Value::Named(number, parts(&name).pop().unwrap_or_default()),
+        Some(number) => Value::Named(number, name_of(context, kind, number)?.unwrap_or(name)),
         None => Value::Null,
     })
 }

@@ -25,7 +25,7 @@ fn names_of(kind: &str) -> ((&'static str, &'static str), &'static str) {
     }
 }
 
-/// The name of an object, quoted if necessary.
+/// The name of an object, quoted if necessary. A `regprocedure` has the types of its arguments, too.
 pub(super) fn name_of(context: &Context<'_>, kind: &str, number: i64) -> Result<Option<String>, PgError> {
     if number == 0 {
         return Ok(Some("-".to_owned()));
@@ -43,7 +43,21 @@ pub(super) fn name_of(context: &Context<'_>, kind: &str, number: i64) -> Result<
         let schema = schema_of_class(context, &Value::Int(number))?.unwrap_or_default();
         return Ok(Some(format!("{}.{}", identifier(&schema), identifier(&name))));
     }
+    if kind == "regprocedure" {
+        let types = by_number(context, table, &Value::Int(number), "proargtypes")?;
+        return Ok(Some(format!("{}({})", identifier(&name), names_of_types(context, &types)?)));
+    }
     Ok(Some(identifier(&name)))
+}
+
+/// The names of the types of a function's arguments.
+fn names_of_types(context: &Context<'_>, types: &Value) -> Result<String, PgError> {
+    let Value::Array(types) = types else { return Ok(String::new()) };
+    let mut names = Vec::with_capacity(types.len());
+    for number in types.iter().filter_map(Value::int) {
+        names.push(name_of(context, "regtype", number)?.unwrap_or_else(|| number.to_string()));
+    }
+    Ok(names.join(","))
 }
 
 /// The number of an object by its name, which may be quoted and qualified with a schema.

@@ -65,18 +65,47 @@ pub(super) fn unite(mut exprs: Vec<&mut Expr>, schema: &DFSchema, counts_as_floa
     true
 }
 
-/// Converts expressions to one type if there are decimals among them: to floats if one is a float, else integers to
-/// decimals. Returns whether something changed.
+/// Reads texts in quotes beside decimals as decimals with their digits, as PostgreSQL reads a constant without a type.
+/// Those that are no numbers stay. Returns whether something changed.
+pub(super) fn read_texts(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+    let is_text = |expr: &Expr| matches!(expr, Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_), _));
+    if !exprs.iter().any(|expr| is_text(expr))
+        || !types_of(exprs.iter().map(|expr| &**expr), schema).iter().any(is_decimal)
+    {
+        return false;
+    }
+    let mut is_changed = false;
+    for expr in exprs {
+        if let Some(number) = number_in_quotes(expr) {
+            *expr = Expr::Literal(number, None);
+            is_changed = true;
+        }
+    }
+    is_changed
+}
+
+/// The number that a text in quotes is. Digits in quotes are not parted by underscores.
+pub(super) fn number_in_quotes(expr: &Expr) -> Option<ScalarValue> {
+    match expr {
+        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => {
+            decimals::read(text.trim()).filter(|_| !text.contains('_')).map(decimals::scalar)
+        }
+        _ => None,
+    }
+}
+
+/// Converts expressions to one type if there are decimals among them: to floats if one is a float, else integers and
+/// numbers in quotes to decimals. Returns whether something changed.
 pub(super) fn unite_all(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+    let mut is_changed = read_texts(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema);
     let types = types_of(exprs.iter().map(|expr| &**expr), schema);
     if types.contains(&DataType::Float32) && !types.contains(&DataType::Float64) {
-        return to_reals(exprs, &types);
+        return to_reals(exprs, &types) || is_changed;
     }
     if types.iter().any(is_float) {
-        return unite(exprs, schema, is_float);
+        return unite(exprs, schema, is_float) || is_changed;
     }
-    let Some(common) = common_decimal(&types) else { return false };
-    let mut is_changed = false;
+    let Some(common) = common_decimal(&types) else { return is_changed };
     for (expr, data_type) in exprs.iter_mut().zip(&types) {
         if *data_type != common && !data_type.is_null() {
             **expr = cast(std::mem::take(&mut **expr), common.clone());
@@ -191,7 +220,7 @@ pub(super) fn unite_elements(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
 
 /// The decimal type for numbers of these types; `None` if there is no decimal among them, or something else than
 /// numbers.
-fn common_decimal(types: &[DataType]) -> Option<DataType> {
+pub(super) fn common_decimal(types: &[DataType]) -> Option<DataType> {
     if !types.iter().any(is_decimal) {
         return None;
     }

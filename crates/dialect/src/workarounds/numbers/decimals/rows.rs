@@ -1,7 +1,7 @@
 //! Rows that come from several places, where a column is a float in one and a decimal in another: `VALUES`, `UNION`,
 //! the keys of a join, and the members of a subquery.
 
-use super::floats::{double_beside_integer, is_decimal, to_double, unite};
+use super::floats::{common_decimal, double_beside_integer, is_decimal, number_in_quotes, to_double, unite};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::Transformed;
@@ -12,14 +12,15 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, cast};
 use std::sync::Arc;
 
-/// Makes a column of `VALUES` a `DOUBLE` if a value is a float, or if no decimal has room for the digits of all.
-/// DataFusion has added casts to one decimal type.
+/// Makes a column of `VALUES` a `DOUBLE` if a value is a float, or if no decimal has room for the digits of all, else a
+/// decimal with room for them. DataFusion has added casts to one decimal type.
 pub(super) fn values(rows: Values) -> Result<Transformed<LogicalPlan>> {
     let Values { schema, mut values } = rows;
     let empty = DFSchema::empty();
     let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
     let mut is_changed = keep_lists(&mut values, &fields, &empty);
     for (at, field) in fields.iter_mut().enumerate().filter(|(_, field)| is_decimal(field.data_type())) {
+        is_changed |= keep_digits(&mut values, at, field);
         let mut mix = Mix::default();
         for row in &values {
             mix.add(written(&row[at], field.data_type()), &empty);
@@ -57,6 +58,33 @@ fn keep_lists(rows: &mut [Vec<Expr>], fields: &[FieldRef], schema: &DFSchema) ->
         }
     }
     is_changed
+}
+
+/// Gives a column of decimals the digits of its numbers in quotes, which DataFusion rounds to those of the others.
+/// Returns whether the column has another type.
+fn keep_digits(rows: &mut [Vec<Expr>], at: usize, field: &mut FieldRef) -> bool {
+    let column = field.data_type().clone();
+    let mut types = vec![column.clone()];
+    for row in rows.iter() {
+        types.extend(number_in_quotes(written(&row[at], &column)).map(|number| number.data_type()));
+    }
+    let is_wider = |common: &DataType| *common != column && digits_before(common) >= digits_before(&column);
+    let Some(common) = common_decimal(&types).filter(is_wider) else { return false };
+    for row in rows {
+        let value = written(&row[at], &column);
+        let value = number_in_quotes(value).map_or_else(|| value.clone(), |number| Expr::Literal(number, None));
+        row[at] = cast(value, common.clone());
+    }
+    *field = Arc::new(field.as_ref().clone().with_data_type(common));
+    true
+}
+
+/// The digits that a decimal type has before the point.
+fn digits_before(data_type: &DataType) -> i16 {
+    match data_type {
+        DataType::Decimal128(precision, scale) => i16::from(*precision) - i16::from(*scale),
+        _ => 0,
+    }
 }
 
 /// A value without the cast to its column's type.

@@ -3,8 +3,8 @@
 use super::arithmetic::operation;
 use super::comparison::compared;
 use super::floats::{
-    double_beside_integer, is_compared_as_float, is_decimal, is_float, unite, unite_all, unite_compared_items,
-    unite_elements, unite_items, unite_numbers,
+    double_beside_integer, is_compared_as_float, is_decimal, is_float, read_texts, unite, unite_all,
+    unite_compared_items, unite_elements, unite_items, unite_numbers,
 };
 use super::operation::{Operation, Sign};
 use super::reals;
@@ -104,8 +104,9 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         return Ok(Transformed::yes(compared));
     }
     let compare = |mut exprs: Vec<&mut Expr>| {
+        let is_read = read_texts(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema);
         let united = unite(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema, is_compared_as_float);
-        double_beside_integer(exprs, schema) || united
+        double_beside_integer(exprs, schema) || united || is_read
     };
     let mut is_changed = match &mut expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.is_numerical_operators() => {

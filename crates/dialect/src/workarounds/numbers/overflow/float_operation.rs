@@ -1,12 +1,12 @@
-//! `+`, `-`, `*` and `/` of floats that fail if the result is out of range, or if the divisor is zero, as in
-//! PostgreSQL. DataFusion returns infinity or zero. A result that is not a number is the one NaN.
+//! `+`, `-`, `*`, `/` and `%` of floats that fail if the result is out of range, or if the divisor is zero, as in
+//! PostgreSQL. DataFusion returns infinity, zero or NaN. A result that is not a number is the one NaN.
 //!
 //! No upstream issue known.
 
 use super::float_range::{RangeRule, check_range};
 use crate::workarounds::shared::operator::{Kernel, OperatorFunction};
 use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray};
-use datafusion::arrow::compute::kernels::numeric::{add, div, mul, neg, sub};
+use datafusion::arrow::compute::kernels::numeric::{add, div, mul, neg, rem, sub};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::{Result, ScalarValue, internal_err};
@@ -29,6 +29,7 @@ pub(super) enum FloatOperation {
     Minus,
     Times,
     By,
+    Remainder,
 }
 
 impl FloatOperation {
@@ -38,15 +39,18 @@ impl FloatOperation {
             Operator::Minus => Some(Self::Minus),
             Operator::Multiply => Some(Self::Times),
             Operator::Divide => Some(Self::By),
+            Operator::Modulo => Some(Self::Remainder),
             _ => None,
         }
     }
 
-    fn range_rule(self) -> RangeRule {
+    /// `None` if each result is in range: a remainder is exact.
+    fn range_rule(self) -> Option<RangeRule> {
         match self {
-            Self::Plus | Self::Minus => RangeRule::Sum,
-            Self::Times => RangeRule::Product,
-            Self::By => RangeRule::Quotient,
+            Self::Plus | Self::Minus => Some(RangeRule::Sum),
+            Self::Times => Some(RangeRule::Product),
+            Self::By => Some(RangeRule::Quotient),
+            Self::Remainder => None,
         }
     }
 }
@@ -58,6 +62,7 @@ impl Kernel for FloatOperation {
             Self::Minus => "-",
             Self::Times => "*",
             Self::By => "/",
+            Self::Remainder => "%",
         }
     }
 
@@ -67,10 +72,13 @@ impl Kernel for FloatOperation {
             Self::Plus => apply(left, right, add)?,
             Self::Minus => apply(left, right, sub)?,
             Self::Times => apply(left, right, mul)?,
-            Self::By if !may_divide(left, right)? => return Err(ArrowError::DivideByZero.into()),
+            Self::By | Self::Remainder if !may_divide(left, right)? => return Err(ArrowError::DivideByZero.into()),
             Self::By => apply(left, right, div)?,
+            Self::Remainder => apply(left, right, rem)?,
         };
-        check_range(&results, operands, self.range_rule())?;
+        if let Some(rule) = self.range_rule() {
+            check_range(&results, operands, rule)?;
+        }
         Ok(with_one_nan(results))
     }
 }

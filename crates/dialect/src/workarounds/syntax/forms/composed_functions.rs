@@ -75,8 +75,8 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
         ("notlike", [text, pattern]) => like(text, pattern, true)?,
         ("booleq", [a, b]) => filled("(a = b)", &[&boolean(a)?, &boolean(b)?])?,
         ("boolne", [a, b]) => filled("(a <> b)", &[&boolean(a)?, &boolean(b)?])?,
-        // The integer part of the quotient, in the type of the operands.
-        ("div", [a, b]) => filled("((a - a % b) / b)", &[a, b])?,
+        // The integer part of the quotient, in the type of the operands; of decimals without digits after the point.
+        ("div", [a, b]) => filled("round((a - a % b) / b)", &[a, b])?,
         // Lines of 76 letters. Equals signs only occur in the last one, which ends without a newline then.
         ("encode", [bytes, encoding]) if is_base64(encoding) => {
             filled("regexp_replace(encode(a, 'base64pad'), '([^=]{76})', '\\1\n', 'g')", &[bytes])?

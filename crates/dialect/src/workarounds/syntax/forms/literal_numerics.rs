@@ -4,6 +4,9 @@
 //! the dimensions that it has: `ARRAY[ARRAY[1]]::numeric[]` has two, as in PostgreSQL, where an array type has any
 //! number. `DEC`, which DataFusion does not know, is `DECIMAL`.
 //!
+//! No decimal is `NaN` or infinite. Such a constant is a `DOUBLE`, which has these values and computes with them as
+//! PostgreSQL's `NUMERIC` does: `NaN` equals itself and is greater than all numbers.
+//!
 //! No upstream issue known.
 
 use crate::text::decimals;
@@ -40,10 +43,14 @@ fn set_digits(data_type: &mut DataType, literals: impl FnOnce() -> Option<Vec<St
     if *digits != ExactNumberInfo::None {
         return Ok(());
     }
-    let are_numbers = |literals: &Vec<String>| literals.iter().all(|literal| is_number(literal));
-    let Some(literals) = literals().filter(|literals| !literals.is_empty() && are_numbers(literals)) else {
+    let are_values = |literals: &Vec<String>| literals.iter().all(|text| is_number(text) || is_not_finite(text));
+    let Some(literals) = literals().filter(|literals| !literals.is_empty() && are_values(literals)) else {
         return Ok(());
     };
+    if literals.iter().any(|literal| is_not_finite(literal)) {
+        *data_type = DataType::DoublePrecision;
+        return Ok(());
+    }
     let (mut before, mut behind) = (0_u8, 0_u8);
     for literal in &literals {
         let Some(ScalarValue::Decimal128(_, precision, scale)) = decimals::read(literal).map(decimals::scalar) else {
@@ -121,9 +128,12 @@ fn elements_of(array: &Expr) -> Option<Vec<String>> {
     Some(elements)
 }
 
-/// The text of a number or a text in the statement. A sign has no digits.
+/// The text of a number or a text in the statement, and of a float that is none of the numbers. A sign has no digits.
 fn literal_of(expr: &Expr) -> Option<&str> {
     match expr {
+        Expr::Cast { expr: inner, data_type, .. } if is_float(data_type) => {
+            literal_of(inner).filter(|literal| is_not_finite(literal))
+        }
         Expr::Nested(inner) | Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr: inner } => {
             literal_of(inner)
         }
@@ -137,6 +147,17 @@ fn text_of(value: &ValueWithSpan) -> Option<&str> {
         Value::Number(text, false) | Value::SingleQuotedString(text) => Some(text.trim()),
         _ => None,
     }
+}
+
+fn is_float(data_type: &DataType) -> bool {
+    use DataType as D;
+    matches!(data_type, D::DoublePrecision | D::Double(_) | D::Float8 | D::Real | D::Float4)
+}
+
+/// Whether a text is one of PostgreSQL's words for `NaN` and the infinities as a `NUMERIC`.
+fn is_not_finite(text: &str) -> bool {
+    let words = ["nan", "infinity", "+infinity", "-infinity", "inf", "+inf", "-inf"];
+    words.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
 /// Whether a text is a number, of any length.

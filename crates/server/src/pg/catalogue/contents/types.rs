@@ -3,6 +3,7 @@
 use super::super::relation::Row;
 use super::super::value::Value;
 use super::enumerations::EnumObject;
+use super::indexes::OPCLASSES;
 use super::objects::Objects;
 use super::procedures::{OF_ARRAYS, OF_ENUMERATIONS, OF_ROWS, TypeFunctions, named, of_type};
 use super::row::row;
@@ -94,12 +95,13 @@ pub(super) fn ranges() -> Vec<Row> {
     let none = || named((0, "-"));
     let range = |known: &PgType| {
         let bound = known::bounds_of(known.id)?;
+        let order = OPCLASSES.iter().find(|(_, _, _, of)| *of == bound).map_or(0, |(number, ..)| *number);
         let values = [
             ("rngtypid", Value::Int(i64::from(known.id))),
             ("rngsubtype", Value::Int(i64::from(bound))),
             ("rngmultitypid", Value::Int(0)),
             ("rngcollation", Value::Int(0)),
-            ("rngsubopc", Value::Int(0)),
+            ("rngsubopc", Value::Int(order)),
             ("rngcanonical", none()),
             ("rngsubdiff", none()),
         ];
