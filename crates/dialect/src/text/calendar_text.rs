@@ -54,7 +54,8 @@ pub(super) fn read(text: &str) -> Option<WrittenTime<'_>> {
 /// The next field, and the length of the text up to its end. The outer `None` is for a text without fields, the inner
 /// one for the end of the text.
 fn next_field(text: &str) -> Option<Option<(TimeToken<'_>, usize)>> {
-    let skipped = text.bytes().take_while(|byte| byte.is_ascii_whitespace() || *byte == b',').count();
+    let is_skipped = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'(' | b')');
+    let skipped = text.bytes().take_while(is_skipped).count();
     let rest = &text[skipped..];
     let Some(&first) = rest.as_bytes().first() else { return Some(None) };
     let field = match first {
@@ -380,7 +381,9 @@ mod tests {
             let days = read(text).map(|time| format_date(time.days));
             assert_eq!(days.as_deref(), Some("1999-01-08"), "{text}");
         }
-        assert_eq!(read("March 15, 44 BC").map(|time| time.days), Some(days_from_civil(-43, 3, 15)));
+        for text in ["March 15, 44 BC", "0044-03-15 (BC)"] {
+            assert_eq!(read(text).map(|time| time.days), Some(days_from_civil(-43, 3, 15)), "{text}");
+        }
     }
 
     #[test]

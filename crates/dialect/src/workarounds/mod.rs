@@ -89,6 +89,7 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::between::mark_symmetric(tokens);
     syntax::tokens::merge_words::write_merge_actions(tokens);
     syntax::tokens::statement_words::write_statements(tokens);
+    syntax::tokens::other_spellings::write_known_spelling(tokens);
     syntax::tokens::binding::sharps_to_words(tokens);
     syntax::tokens::binding::join_at_operators(tokens);
     syntax::tokens::typed_texts::write_casts(tokens);
