@@ -44,7 +44,7 @@ mod untyped;
 
 pub use aggregates::percentiles::{Fraction, PERCENTILE};
 pub(crate) use arrays::items::{appended, prepended};
-pub use casts::postgres::{array_texts, with_postgres_casts};
+pub use casts::postgres::{array_texts, value_texts, with_postgres_casts};
 pub use casts::shown_rows::{has_structs, show_rows};
 pub use declared::results::declare_columns;
 pub use numbers::decimals::literals::write_numbers;

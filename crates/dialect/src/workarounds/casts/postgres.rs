@@ -243,6 +243,15 @@ pub fn array_texts(array: &ArrayRef) -> Result<ArrayRef> {
     texts_of(array, cast_elements)
 }
 
+/// The texts of values, as `CAST(x AS TEXT)` writes them.
+pub fn value_texts(values: &ArrayRef) -> Result<ArrayRef> {
+    match values.data_type() {
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => array_texts(values),
+        of if of.is_binary() => element_texts(values),
+        _ => cast_elements(values, &DataType::Utf8, &CastOptions { safe: false, ..CastOptions::default() }),
+    }
+}
+
 /// The texts of elements of arrays.
 pub(crate) fn element_texts(elements: &ArrayRef) -> Result<ArrayRef> {
     super::arrays::element_texts(elements, cast_elements)
