@@ -38,9 +38,10 @@ impl DropAbsent {
         loop {
             let name = last_of_name(&mut words)?;
             skip_arguments(&mut words)?;
-            let of_relation = match words.accept("on") {
-                true => format!(" for relation \"{}\"", last_of_name(&mut words)?),
-                false => String::new(),
+            let of_relation = if words.accept("on") {
+                format!(" for relation \"{}\"", last_of_name(&mut words)?)
+            } else {
+                String::new()
             };
             messages.push(format!("{kind} \"{name}\"{of_relation} does not exist, skipping"));
             if !words.accept_symbol(',') {
