@@ -4,9 +4,10 @@
 //! Owned here: `+`, `-` and `*` of integers and their negation ([`integer_operation`]), `+` and `-` of decimals
 //! ([`decimal_sum`]) and arithmetic of floats ([`float_operation`]), which replace DataFusion's operators as soon as
 //! types are known, so that constants are checked too ([`CheckNumbers`]); `sum` of integers and decimals
-//! ([`ExactSum`](sum::ExactSum)), `avg` of integers of 64 bits and of decimals ([`ExactAverage`](average::ExactAverage)),
-//! functions of floats ([`float_functions`]), `sum` and `avg` of floats in sliding frames ([`sliding_floats`]),
-//! variances and standard deviations ([`variance`]), and covariances and the like in sliding frames ([`covariance`]).
+//! ([`ExactSum`](sum::ExactSum)), `avg` of integers of 64 bits and of decimals
+//! ([`ExactAverage`](average::ExactAverage)), functions of floats ([`float_functions`]), `sum` and `avg` of floats in
+//! sliding frames ([`sliding_floats`]), variances and standard deviations ([`variance`]), and covariances and the like
+//! in sliding frames ([`covariance`]).
 //! Not owned: division of integers, casts, `abs` and arithmetic of times, which DataFusion checks, products and
 //! quotients of decimals ([`decimals`](super::decimals)), and sums of floats, which become infinite.
 //!
