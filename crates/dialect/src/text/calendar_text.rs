@@ -98,9 +98,19 @@ fn numeric_field(text: &str) -> TimeToken<'_> {
             }
         }
         separator @ (b'-' | b'/') if next(digits.len() + 1).is_ascii_alphanumeric() => {
-            TimeToken::Date(leading(text, 0, |byte| byte.is_ascii_alphanumeric() || byte == separator))
+            TimeToken::Date(before_clock(leading(text, 0, |byte| byte.is_ascii_alphanumeric() || byte == separator)))
         }
         _ => TimeToken::Number(digits),
+    }
+}
+
+/// The part of a date before a `T` between digits, behind which a time of day begins: `2024-03-01T12`.
+fn before_clock(date: &str) -> &str {
+    let is_beginning =
+        |three: &[u8]| matches!(three, [day, b'T' | b't', hour] if day.is_ascii_digit() && hour.is_ascii_digit());
+    match date.as_bytes().windows(3).position(is_beginning) {
+        Some(day) => &date[..=day],
+        None => date,
     }
 }
 
@@ -393,6 +403,8 @@ mod tests {
             "Mon Feb 10 17:32:01 PST 1997",
             "Feb 10 5:32:01 PM 1997 -0800",
             "1997-02-10 17:32:01 PST",
+            "1997-02-10T17:32:01PST",
+            "1997-02-10t17:32:01-08:00:00",
             "02-10-1997 17:32:01 PST",
             "19970210 173201 America/Los_Angeles",
             "10FEB97 5:32:01PM PST+8",
