@@ -54,7 +54,8 @@ pub(super) fn read(text: &str) -> Option<WrittenTime<'_>> {
 /// The next field, and the length of the text up to its end. The outer `None` is for a text without fields, the inner
 /// one for the end of the text.
 fn next_field(text: &str) -> Option<Option<(TimeToken<'_>, usize)>> {
-    let skipped = text.bytes().take_while(|byte| byte.is_ascii_whitespace() || *byte == b',').count();
+    let is_skipped = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'(' | b')');
+    let skipped = text.bytes().take_while(is_skipped).count();
     let rest = &text[skipped..];
     let Some(&first) = rest.as_bytes().first() else { return Some(None) };
     let field = match first {
@@ -97,9 +98,19 @@ fn numeric_field(text: &str) -> TimeToken<'_> {
             }
         }
         separator @ (b'-' | b'/') if next(digits.len() + 1).is_ascii_alphanumeric() => {
-            TimeToken::Date(leading(text, 0, |byte| byte.is_ascii_alphanumeric() || byte == separator))
+            TimeToken::Date(before_clock(leading(text, 0, |byte| byte.is_ascii_alphanumeric() || byte == separator)))
         }
         _ => TimeToken::Number(digits),
+    }
+}
+
+/// The part of a date before a `T` between digits, behind which a time of day begins: `2024-03-01T12`.
+fn before_clock(date: &str) -> &str {
+    let is_beginning =
+        |three: &[u8]| matches!(three, [day, b'T' | b't', hour] if day.is_ascii_digit() && hour.is_ascii_digit());
+    match date.as_bytes().windows(3).position(is_beginning) {
+        Some(day) => &date[..=day],
+        None => date,
     }
 }
 
@@ -380,7 +391,9 @@ mod tests {
             let days = read(text).map(|time| format_date(time.days));
             assert_eq!(days.as_deref(), Some("1999-01-08"), "{text}");
         }
-        assert_eq!(read("March 15, 44 BC").map(|time| time.days), Some(days_from_civil(-43, 3, 15)));
+        for text in ["March 15, 44 BC", "0044-03-15 (BC)"] {
+            assert_eq!(read(text).map(|time| time.days), Some(days_from_civil(-43, 3, 15)), "{text}");
+        }
     }
 
     #[test]
@@ -390,6 +403,8 @@ mod tests {
             "Mon Feb 10 17:32:01 PST 1997",
             "Feb 10 5:32:01 PM 1997 -0800",
             "1997-02-10 17:32:01 PST",
+            "1997-02-10T17:32:01PST",
+            "1997-02-10t17:32:01-08:00:00",
             "02-10-1997 17:32:01 PST",
             "19970210 173201 America/Los_Angeles",
             "10FEB97 5:32:01PM PST+8",

@@ -5,7 +5,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type};
 use arrow::error::ArrowError;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
-use atsdb_core::decimal;
+use atsdb_core::{Error, decimal};
 use datafusion::common::ScalarValue;
 use std::sync::Arc;
 
@@ -30,6 +30,13 @@ pub fn scalar((value, scale): (i128, i8)) -> ScalarValue {
     let least = scale.unsigned_abs().max(1);
     let precision = (least..DECIMAL_DIGITS_MAX).find(|precision| decimal::fits(value, *precision));
     ScalarValue::Decimal128(Some(value), precision.unwrap_or(DECIMAL_DIGITS_MAX), scale)
+}
+
+/// The error for a result with more digits than a decimal with this many after the point can have.
+pub fn too_many_digits(scale: i8) -> Error {
+    let before_point = i16::from(DECIMAL_DIGITS_MAX) - i16::from(scale);
+    Error::invalid(format!("overflow: the result has more than {before_point} digits before the point"))
+        .with_hint("compute with DOUBLE: CAST(x AS DOUBLE)")
 }
 
 /// The nearest float of 64 bits. Division rounds once, and parsing rounds once.

@@ -17,7 +17,7 @@ pub enum VerbKind {
 }
 
 /// The verbs and what they do. `WITH` and `FROM` may introduce a change.
-const VERBS: [(&str, VerbKind); 35] = [
+const VERBS: [(&str, VerbKind); 36] = [
     ("SELECT", Query),
     ("INSERT", Change),
     ("UPDATE", Change),
@@ -51,6 +51,7 @@ const VERBS: [(&str, VerbKind); 35] = [
     ("DROP", Definition),
     ("ALTER", Definition),
     ("ANALYZE", Definition),
+    ("ANALYSE", Definition),
     ("VACUUM", Definition),
     ("COMMENT", Definition),
 ];

@@ -44,7 +44,7 @@ mod untyped;
 
 pub use aggregates::percentiles::{Fraction, PERCENTILE};
 pub(crate) use arrays::items::{appended, prepended};
-pub use casts::postgres::{array_texts, with_postgres_casts};
+pub use casts::postgres::{array_texts, value_texts, with_postgres_casts};
 pub use casts::shown_rows::{has_structs, show_rows};
 pub use declared::results::declare_columns;
 pub use numbers::decimals::literals::write_numbers;
@@ -89,6 +89,7 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::between::mark_symmetric(tokens);
     syntax::tokens::merge_words::write_merge_actions(tokens);
     syntax::tokens::statement_words::write_statements(tokens);
+    syntax::tokens::other_spellings::write_known_spelling(tokens);
     syntax::tokens::binding::sharps_to_words(tokens);
     syntax::tokens::binding::join_at_operators(tokens);
     syntax::tokens::typed_texts::write_casts(tokens);

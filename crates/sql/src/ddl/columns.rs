@@ -37,7 +37,8 @@ pub(crate) fn with_column(
             ColumnOption::Generated {
                 generated_as, sequence_options: Some(options), generation_expr: None, ..
             } => {
-                let declared = identity_of(*generated_as, options).map_err(|error| error.context(place))?;
+                let declared = identity_of(*generated_as, options, Some(column_type));
+                let declared = declared.map_err(|error| error.context(place))?;
                 if identity.replace(declared).is_some() {
                     return Err(sql_error(format!("multiple identity specifications for column \"{name}\"")));
                 }

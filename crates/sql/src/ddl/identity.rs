@@ -40,10 +40,15 @@ pub(crate) fn make_identity(column: &mut Column, identity: Identity) -> Result<(
     Ok(())
 }
 
-/// The identity of a `GENERATED ... AS IDENTITY (options)`.
-pub(crate) fn identity_of(generated: GeneratedAs, options: &[SequenceOptions]) -> Result<Identity> {
+/// The identity of a `GENERATED ... AS IDENTITY (options)`. `MINVALUE` and `MAXVALUE` may be the bounds that a column
+/// of the type has anyway; without a type they are refused.
+pub(crate) fn identity_of(
+    generated: GeneratedAs,
+    options: &[SequenceOptions],
+    column_type: Option<ColumnType>,
+) -> Result<Identity> {
     let mut identity = Identity { always: generated == GeneratedAs::Always, ..Identity::by_default() };
-    let mut start = None;
+    let (mut start, mut least, mut greatest) = (None, None, None);
     for option in options {
         match option {
             SequenceOptions::IncrementBy(number, _) => identity.increment = integer(number)?,
@@ -53,11 +58,20 @@ pub(crate) fn identity_of(generated: GeneratedAs, options: &[SequenceOptions]) -
             // The parser says true for NO CYCLE.
             SequenceOptions::Cycle(true) => {}
             SequenceOptions::Cycle(false) => return Err(refused("CYCLE")),
-            SequenceOptions::MinValue(Some(_)) => return Err(refused("MINVALUE")),
-            SequenceOptions::MaxValue(Some(_)) => return Err(refused("MAXVALUE")),
+            SequenceOptions::MinValue(Some(number)) => least = Some(integer(number)?),
+            SequenceOptions::MaxValue(Some(number)) => greatest = Some(integer(number)?),
         }
     }
-    identity.start = start.unwrap_or(if identity.increment < 0 { -1 } else { 1 });
+    let declared_start = start.or(if identity.increment < 0 { greatest } else { least });
+    identity.start = declared_start.unwrap_or(if identity.increment < 0 { -1 } else { 1 });
+    let bounds = column_type.and_then(|column_type| identity.bounds(column_type));
+    for (option, declared, bound) in
+        [("MINVALUE", least, bounds.map(|bounds| bounds.0)), ("MAXVALUE", greatest, bounds.map(|bounds| bounds.1))]
+    {
+        if declared.is_some() && declared != bound {
+            return Err(refused(option));
+        }
+    }
     Ok(identity)
 }
 
@@ -286,7 +300,7 @@ fn parse_change(parser: &mut Parser<'_>, of_sequence: bool) -> Result<Option<Res
         };
         parser.expect_keywords(&[Keyword::AS, Keyword::IDENTITY])?;
         let options = if parser.consume_token(&Token::LParen) { parse_options(parser)? } else { Vec::new() };
-        return Ok(Some(identity_of(generated, &options).map(IdentityChange::Add)));
+        return Ok(Some(identity_of(generated, &options, None).map(IdentityChange::Add)));
     }
     if parser.parse_keywords(&[Keyword::DROP, Keyword::IDENTITY]) {
         let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
@@ -325,7 +339,9 @@ fn parse_sequence_change(parser: &mut Parser<'_>) -> Result<Option<Result<Identi
     Ok(parse_option(parser)?.map(|option| match &option {
         SequenceOptions::IncrementBy(number, _) => integer(number).map(IdentityChange::SetIncrement),
         SequenceOptions::StartWith(number, _) => integer(number).map(IdentityChange::SetStart),
-        other => identity_of(GeneratedAs::ByDefault, std::slice::from_ref(other)).map(|_| IdentityChange::NoEffect),
+        other => {
+            identity_of(GeneratedAs::ByDefault, std::slice::from_ref(other), None).map(|_| IdentityChange::NoEffect)
+        }
     }))
 }
 

@@ -4,6 +4,7 @@
 //! table, and how a definition is printed ([`print`]). Not owned: the meaning of a definition (`atsdb-core`), and
 //! storing it (`session`).
 
+pub(crate) mod absent_objects;
 pub(crate) mod alter;
 pub(crate) mod alter_constraint;
 mod checks;

@@ -84,7 +84,7 @@ fn create(parser: &mut Parser<'_>, is_temporary: bool) -> Result<Result<CreateSe
     end(parser)?;
     let definition = || {
         let column_type = declared.map_or(Ok(ColumnType::Int64), |declared| column_type(&declared, "sequence"))?;
-        let identity = identity_of(GeneratedAs::ByDefault, &options)?;
+        let identity = identity_of(GeneratedAs::ByDefault, &options, Some(column_type))?;
         if !Identity::fits(column_type) {
             return Err(sql_error("sequence type must be smallint, integer, or bigint"));
         }

@@ -166,9 +166,18 @@ pub(crate) fn row_with_defaults(row: Option<Vec<Expr>>, target: &mut Target, tab
 /// Casts texts to the types of their columns where other rows have values of other kinds: the rows of `VALUES` have one
 /// type, and DataFusion knows none for a text and a time. A text alone keeps its type, because assigning it accepts
 /// more. A date for a column of times becomes a time, because DataFusion would make nanoseconds of it and of the other
-/// rows.
+/// rows. A value for a column of texts becomes its own text: beside the number 1, DataFusion would read the text `01`
+/// as a number.
 fn type_texts(values: &mut Values, columns: &[&Column]) {
     for (position, column) in columns.iter().enumerate() {
+        if column.column_type == ColumnType::Text && column.enumeration.is_none() {
+            for value in values.rows.iter_mut().filter_map(|row| row.content.get_mut(position)) {
+                if !is_untyped(value) {
+                    cast_to(value, DataType::Text);
+                }
+            }
+            continue;
+        }
         let Some(data_type) = type_beside_text(column.column_type) else { continue };
         let has_other = values.rows.iter().filter_map(|row| row.content.get(position)).any(|value| match value {
             Expr::Value(ValueWithSpan { value, .. }) => match value {
@@ -185,15 +194,22 @@ fn type_texts(values: &mut Values, columns: &[&Column]) {
         for value in values.rows.iter_mut().filter_map(|row| row.content.get_mut(position)) {
             let is_text = matches!(value, Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }));
             if is_text || (matches!(data_type, DataType::Timestamp(..)) && is_date(value)) {
-                *value = Expr::Cast {
-                    kind: CastKind::Cast,
-                    expr: Box::new(value.clone()),
-                    data_type: data_type.clone(),
-                    array: false,
-                    format: None,
-                };
+                cast_to(value, data_type.clone());
             }
         }
+    }
+}
+
+fn cast_to(value: &mut Expr, data_type: DataType) {
+    let expr = Box::new(value.clone());
+    *value = Expr::Cast { kind: CastKind::Cast, expr, data_type, array: false, format: None };
+}
+
+/// Whether a value has no type of its own: a text in quotes, NULL or a parameter.
+fn is_untyped(value: &Expr) -> bool {
+    match value {
+        Expr::Value(ValueWithSpan { value, .. }) => !matches!(value, Value::Number(..) | Value::Boolean(_)),
+        _ => false,
     }
 }
 

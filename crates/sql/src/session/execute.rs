@@ -5,6 +5,7 @@ use super::schemas::is_search_path;
 use super::show::{describe_query, show_create, show_functions, show_tables};
 use super::state::Session;
 use super::transaction::TransactionStatement;
+use crate::ddl::absent_objects::DropAbsent;
 use crate::ddl::alter_constraint::AlterConstraints;
 use crate::ddl::create_table::{notice_of_time, on_commit, table_definition};
 use crate::ddl::enumerations::EnumerationStatement;
@@ -174,6 +175,9 @@ impl Session {
             "COPY" => return self.copy(statement.text(), statement.position(), parameters),
             "LOAD" if is_load_data(statement.text()) => return self.load(statement.text(), statement.position()),
             _ => {}
+        }
+        if let Some(dropped) = DropAbsent::of(statement.text()) {
+            return Ok(self.drop_absent(dropped));
         }
         refuse_unsupported(statement.text())?;
         match self.execute_with_own_syntax(statement)? {

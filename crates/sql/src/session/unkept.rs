@@ -1,7 +1,8 @@
-//! Accepts changes that are not kept, with a notice, if the object exists.
+//! Accepts changes that are not kept, with a notice, if the object exists, and statements that drop what no store has.
 
 use super::enumerations::no_type;
 use super::state::Session;
+use crate::ddl::absent_objects::DropAbsent;
 use crate::ddl::unkept::{ChangedObject, UnkeptChange};
 use crate::run::answer::Answer;
 use atsdb_core::search_path::is_public;
@@ -10,6 +11,14 @@ use atsdb_dialect::text::errors::sql_error;
 use atsdb_dialect::text::skipped::Skipped;
 
 impl Session {
+    /// Notes that there is nothing to drop.
+    pub(super) fn drop_absent(&self, dropped: DropAbsent) -> Answer {
+        for message in dropped.messages {
+            self.note_skipped(Skipped { sqlstate: "00000", message });
+        }
+        Answer::Done { verb: dropped.verb, row_count: None }
+    }
+
     pub(super) fn leave_out(&self, change: &UnkeptChange) -> Result<Answer> {
         let found = match change.object {
             ChangedObject::Relation => self.table(&change.name).map(drop),

@@ -1,6 +1,6 @@
 //! Converts the result of a query to the types of the columns that it is inserted into, with the rules of assignment:
-//! times are rounded to the column's unit, decimals and floats to integers, text is parsed, floats are narrowed. Exact
-//! conversions are left to the engine.
+//! times are rounded to the column's unit, decimals and floats to integers, text is parsed, floats are narrowed, and
+//! texts are written as `CAST(x AS TEXT)` writes them. Exact conversions are left to the engine.
 
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, ListArray, new_null_array};
 use arrow::compute::cast;
@@ -9,11 +9,12 @@ use atsdb_codec::logical_type;
 use atsdb_core::time::DAY_SECONDS;
 use atsdb_core::{Column, ColumnType, ElementType, Error, Result, TableDefinition, TimeUnit};
 use atsdb_dialect::functions::base::arguments::is_text;
+use atsdb_dialect::text::datafusion_errors::from_datafusion;
 use atsdb_dialect::text::decimals::nearest_floats;
 use atsdb_dialect::text::errors::unfit;
 use atsdb_dialect::text::literal::Literal;
 use atsdb_dialect::text::literal_columns::LiteralColumn;
-use atsdb_dialect::workarounds::array_texts;
+use atsdb_dialect::workarounds::value_texts;
 use std::sync::Arc;
 
 /// The values for the column at `position`. `rows_before` counts the rows of earlier batches, for the row in an error.
@@ -43,9 +44,8 @@ impl Assignment<'_> {
     fn assigned(&self) -> Result<ArrayRef> {
         let Self { column, array, .. } = *self;
         match (array.data_type(), column.column_type) {
-            (DataType::List(_), ColumnType::Text) => {
-                array_texts(array).map_err(|error| Error::internal(error.to_string()))
-            }
+            (DataType::Null | DataType::Struct(_), ColumnType::Text) => Ok(Arc::clone(array)),
+            (found, ColumnType::Text) if !is_text(found) => value_texts(array).map_err(from_datafusion),
             (DataType::List(_), ColumnType::Array(element)) => self.elements(element),
             (_, ColumnType::Text) => Ok(Arc::clone(array)),
             // The engine has the rules of these types.

@@ -2,7 +2,7 @@
 //! arrays and rows as their elements, and anything else as a string. Times have a `T` and no zone.
 
 use crate::functions::base::text_types::TextType;
-use crate::functions::times::time_texts::{texts_of_lengths, texts_of_times, texts_of_times_of_day};
+use crate::functions::times::time_texts::{texts_of_dates, texts_of_lengths, texts_of_times, texts_of_times_of_day};
 use crate::text::bytes_text::digits_of;
 use crate::text::float_text::float_text;
 use atsdb_codec::is_json_list;
@@ -47,7 +47,8 @@ impl JsonValues {
             }
             DataType::Utf8 if TextType::of(field).is_some_and(|of| of.is_json()) => JsonForm::Json(texts(array)?),
             DataType::Dictionary(_, values) => return Self::new(&cast(array, values)?, field),
-            DataType::Timestamp(..) => JsonForm::Text(texts_of_times(array, "%Y-%m-%dT%H:%M:%S%.f")?),
+            DataType::Timestamp(..) => JsonForm::Text(texts_of_times(array, "-%m-%dT%H:%M:%S%.f")?),
+            DataType::Date32 => JsonForm::Text(texts_of_dates(array)),
             DataType::Time32(_) | DataType::Time64(_) => JsonForm::Text(texts_of_times_of_day(array)?),
             DataType::Date64 => return Self::new(&cast(array, &DataType::Date32)?, field),
             DataType::Interval(_) | DataType::Duration(_) => JsonForm::Text(texts_of_lengths(array)?),

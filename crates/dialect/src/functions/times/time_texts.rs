@@ -1,23 +1,25 @@
-//! Times, times of day, intervals and durations as texts. A fraction of a second has no zeros at its end.
+//! Times, dates, times of day, intervals and durations as texts. A fraction of a second has no zeros at its end, and a
+//! year before the first is followed by ` BC`, at the end of the text.
 
 use crate::functions::base::arguments::per_second;
+use atsdb_core::calendar_text;
 use atsdb_core::interval_text::{duration_text, interval_text};
-use chrono::NaiveDateTime;
+use chrono::{Datelike, NaiveDateTime};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
-    ArrowTimestampType, DataType, Int64Type, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
+    ArrowTimestampType, DataType, Date32Type, Int64Type, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
     TimestampMicrosecondType, TimestampNanosecondType,
 };
 use datafusion::common::Result;
 
-/// The texts of times, without a zone. The format ends with the fraction of a second. A time whose year is beyond those
-/// of the calendar becomes NULL.
+/// The texts of times, without a zone. The format says what follows the year, and ends with the fraction of a second. A
+/// time whose year is beyond those of the calendar becomes NULL.
 pub(crate) fn texts_of_times(array: &ArrayRef, format: &str) -> Result<StringArray> {
     let text = |time: NaiveDateTime| {
-        let mut written = time.format(format).to_string();
-        written.truncate(without_zeros(&written).len());
-        written
+        let written = time.format(format).to_string();
+        let (year, rest) = (time.year(), without_zeros(&written));
+        if year > 0 { format!("{year:04}{rest}") } else { format!("{:04}{rest} BC", 1 - year) }
     };
     if let DataType::Timestamp(TimeUnit::Nanosecond, _) = array.data_type() {
         let times = times_of_rows(array.as_primitive::<TimestampNanosecondType>());
@@ -26,6 +28,12 @@ pub(crate) fn texts_of_times(array: &ArrayRef, format: &str) -> Result<StringArr
     let times = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
     let times = times_of_rows(times.as_primitive::<TimestampMicrosecondType>());
     Ok(times.map(|time| time.map(text)).collect())
+}
+
+/// The texts of dates of 32 bits.
+pub(crate) fn texts_of_dates(array: &ArrayRef) -> StringArray {
+    let dates = array.as_primitive::<Date32Type>().iter();
+    dates.map(|days| days.map(|days| calendar_text::date(days.into()))).collect()
 }
 
 /// The times of all rows, without a zone.

@@ -3,6 +3,7 @@
 //! Part of [`postgres`](super::postgres). DataFusion 55 writes `[1, NULL]`, makes an array of one element of any text,
 //! and casts elements by rules of its own. No upstream issue known.
 
+use crate::text::bytes_text::digits_of;
 use atsdb_core::array_text;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, StringArray};
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
@@ -41,6 +42,11 @@ pub(super) fn texts_of(array: &ArrayRef, cast_elements: CastElements) -> Result<
 pub(super) fn element_texts(elements: &ArrayRef, cast_elements: CastElements) -> Result<ArrayRef> {
     if let Some(values) = elements.as_boolean_opt() {
         let texts = values.iter().map(|value| value.map(|value| if value { "t" } else { "f" }));
+        return Ok(Arc::new(texts.collect::<StringArray>()));
+    }
+    if elements.data_type().is_binary() {
+        let values = cast(elements, &DataType::Binary)?;
+        let texts = values.as_binary::<i32>().iter().map(|value| value.map(digits_of));
         return Ok(Arc::new(texts.collect::<StringArray>()));
     }
     cast_elements(elements, &DataType::Utf8, &CastOptions::default())

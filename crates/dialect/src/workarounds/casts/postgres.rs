@@ -1,5 +1,5 @@
-//! Casts as PostgreSQL makes them: floats and decimals are rounded to integers, and to each other once; floats, times
-//! and intervals are written in its form (times in UTC, without a zone); text becomes numbers, bytes, times and
+//! Casts as PostgreSQL makes them: floats and decimals are rounded to integers, and to each other once; floats, dates,
+//! times and intervals are written in its form (times in UTC, without a zone); text becomes numbers, bytes, times and
 //! intervals by its rules, and what is out of range of a float is an error; a time of day is the interval since
 //! midnight. `round` of a float goes to the even neighbour.
 //!
@@ -18,7 +18,7 @@ use super::half_even::{RoundHalfEven, to_integers};
 use super::text_times::{dates_of, times_of};
 use super::time_of_day::{lengths_of_times, rounded_times, times_of_day, times_of_lengths, times_of_timestamps};
 use crate::functions::base::answers::answer;
-use crate::functions::times::time_texts::{texts_of_lengths, texts_of_times, texts_of_times_of_day};
+use crate::functions::times::time_texts::{texts_of_dates, texts_of_lengths, texts_of_times, texts_of_times_of_day};
 use crate::functions::times::types::is_utc;
 use crate::text::bytes_text::bytes_of;
 use crate::text::decimals::nearest_floats;
@@ -108,6 +108,7 @@ enum Conversion {
     DoubleToReal,
     FloatToText,
     TimeToText,
+    DateToText,
     TimeOfDayToText,
     TextToFloat,
     TextToDecimal,
@@ -166,6 +167,7 @@ impl Conversion {
             (DataType::Timestamp(_, zone), to) if to.is_string() && zone.as_deref().is_none_or(is_utc) => {
                 Self::TimeToText
             }
+            (DataType::Date32, to) if to.is_string() => Self::DateToText,
             (from, DataType::Binary | DataType::LargeBinary | DataType::BinaryView) if from.is_string() => {
                 Self::TextToBytes
             }
@@ -206,12 +208,13 @@ impl Conversion {
                 Arc::new(texts.collect::<StringArray>())
             }
             Self::TimeToText => {
-                let texts = texts_of_times(array, "%Y-%m-%d %H:%M:%S%.f")?;
+                let texts = texts_of_times(array, "-%m-%d %H:%M:%S%.f")?;
                 if texts.null_count() > array.null_count() && !options.safe {
                     return exec_err!("timestamp out of range: its year is beyond 262142");
                 }
                 Arc::new(texts)
             }
+            Self::DateToText => Arc::new(texts_of_dates(array)),
             Self::DoubleToReal => return narrowed(array, options),
             Self::TextToFloat => {
                 return floats_of(cast(array, &DataType::Utf8)?.as_string::<i32>(), target, options);
@@ -241,6 +244,15 @@ impl Conversion {
 /// The text of each array.
 pub fn array_texts(array: &ArrayRef) -> Result<ArrayRef> {
     texts_of(array, cast_elements)
+}
+
+/// The texts of values, as `CAST(x AS TEXT)` writes them.
+pub fn value_texts(values: &ArrayRef) -> Result<ArrayRef> {
+    match values.data_type() {
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => array_texts(values),
+        of if of.is_binary() => element_texts(values),
+        _ => cast_elements(values, &DataType::Utf8, &CastOptions { safe: false, ..CastOptions::default() }),
+    }
 }
 
 /// The texts of elements of arrays.

@@ -4,9 +4,7 @@
 
 use super::postgres::{array_texts, element_texts};
 use crate::functions::base::plain::Plain;
-use crate::text::bytes_text::digits_of;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
-use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::execution::context::SessionContext;
@@ -45,11 +43,6 @@ pub(super) fn texts_of(column: &ArrayRef) -> Result<ArrayRef> {
             let texts = row_texts(column.as_struct().columns())?;
             let texts = texts.as_string::<i32>().iter().enumerate();
             Ok(Arc::new(texts.map(|(row, text)| text.filter(|_| column.is_valid(row))).collect::<StringArray>()))
-        }
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
-            let values = cast(column, &DataType::Binary)?;
-            let texts = values.as_binary::<i32>().iter().map(|value| value.map(digits_of));
-            Ok(Arc::new(texts.collect::<StringArray>()))
         }
         DataType::Timestamp(_, Some(_)) => {
             let texts = element_texts(column)?;

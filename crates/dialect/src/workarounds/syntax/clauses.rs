@@ -18,9 +18,9 @@ use super::forms::variadic::spread_array;
 use super::literals::instants::{mark_instants, mark_returned_instants};
 use super::literals::integers::{in_columns, in_expression, in_rows, of_function};
 use super::literals::intervals::{keep_sign, read_interval};
-use super::literals::rows_of_times::unite_times;
 use super::literals::session_words::call_session_word;
 use super::literals::times::settle_times;
+use super::literals::typed_rows::type_rows;
 use super::literals::types_of_text::{bind_operators, types_of_text, unite_rows};
 use super::names::alias_columns::complete_aliases;
 use super::names::outer_names::name_outer_tables;
@@ -168,7 +168,7 @@ impl VisitorMut for Clauses {
         if let SetExpr::Values(values) = query.body.as_mut()
             && (self.depth > 0 || self.answers || self.declares)
         {
-            unite_times(values);
+            type_rows(values);
         }
         if let (SetExpr::Values(values), true) = (query.body.as_mut(), self.depth > 0) {
             in_rows(values);

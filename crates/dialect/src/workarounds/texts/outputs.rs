@@ -1,10 +1,11 @@
 //! Values that are written as text. PostgreSQL's `concat`, `concat_ws` and `format` write booleans as `t` and `f`, and
-//! bytes in hexadecimal digits, `\x00ff`, as casts do. DataFusion writes `true`, and takes bytes for UTF-8. `format`
-//! writes what is neither as a cast does. A cast of rows, or of an array of rows, writes them as `(1,a)`; DataFusion
-//! refuses it.
+//! bytes in hexadecimal digits, `\x00ff`, as casts do, and as `||` does beside a text. DataFusion writes `true`, and
+//! takes bytes for UTF-8. `format` writes what is neither as a cast does. A cast of rows, or of an array of rows, writes
+//! them as `(1,a)`; DataFusion refuses it.
 //!
 //! No upstream issue known.
 
+use crate::functions::base::arguments::is_text;
 use crate::workarounds::casts::shown_rows::shown;
 use crate::workarounds::shared::expressions::rewrite_expressions;
 use datafusion::arrow::datatypes::DataType;
@@ -12,7 +13,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result};
 use datafusion::functions::encoding::expr_fn::encode;
-use datafusion::logical_expr::expr::Case;
+use datafusion::logical_expr::expr::{BinaryExpr, Case};
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator, binary_expr, cast, lit};
 use datafusion::optimizer::AnalyzerRule;
 
@@ -37,6 +38,10 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     let is_changed = match &mut expr {
         Expr::Cast(cast) if cast.field.data_type().is_string() => {
             write_bytes(&mut cast.expr, schema) || write_rows(&mut cast.expr, schema)
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::StringConcat, right }) => {
+            let is_beside = |value: &Expr| value.get_type(schema).is_ok_and(|of| is_text(&of));
+            (is_beside(right) && write_bytes(left, schema)) || (is_beside(left) && write_bytes(right, schema))
         }
         Expr::ScalarFunction(call) if WRITING.contains(&call.func.name()) => {
             let is_format = call.func.name() == "format";

@@ -134,7 +134,7 @@ impl StatementKind {
             "copy" => Self::Copy(Box::new(copy_of_client(text)?)),
             "load" => return Err(PgError::no_files()),
             "vacuum" => Self::Maintenance("VACUUM"),
-            "analyze" => Self::Maintenance("ANALYZE"),
+            "analyze" | "analyse" => Self::Maintenance("ANALYZE"),
             "cluster" => Self::Maintenance("CLUSTER"),
             "reindex" => Self::Maintenance("REINDEX"),
             "explain" => Self::Report("EXPLAIN"),
@@ -258,6 +258,10 @@ fn set(mut words: Words<'_>) -> Result<StatementKind, PgError> {
         let value = value(&mut words)?;
         return Ok(StatementKind::Set { name: "client_encoding".to_owned(), value, is_local });
     }
+    let mut ahead = words.clone();
+    if ahead.accept("schema") && matches!(ahead.peek(), Some(Word::Text(_))) {
+        return Ok(StatementKind::Set { name: SEARCH_PATH.to_owned(), value: names(&mut ahead)?, is_local });
+    }
     let is_time_zone = words.clone().accept("time");
     let name = setting_name(&mut words)?;
     if !is_time_zone && !words.accept("to") && !words.accept_symbol('=') {
@@ -366,6 +370,7 @@ mod tests {
             ("SET LOCAL search_path TO \"$user\", public", set_as("search_path", "\"$user\", public", true)),
             ("SET search_path = 'a, b', C", set("search_path", "\"a, b\", c")),
             ("SET search_path TO ''", set("search_path", "")),
+            ("SET SCHEMA 's'", set("search_path", "s")),
             ("SET NAMES 'utf8'", set("client_encoding", "utf8")),
             (
                 "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
@@ -442,6 +447,7 @@ mod tests {
         }
         assert_eq!(StatementKind::of("UNLISTEN *").unwrap(), StatementKind::Unlisten);
         assert_eq!(StatementKind::of("REINDEX DATABASE air;").unwrap(), StatementKind::Maintenance("REINDEX"));
+        assert_eq!(StatementKind::of("ANALYSE t").unwrap(), StatementKind::Maintenance("ANALYZE"));
         assert_eq!(StatementKind::of("LOAD DATA INFILE 'x' INTO TABLE t").unwrap_err().code, "42501");
         assert_eq!(StatementKind::of("(SELECT 1)").unwrap(), StatementKind::Query);
         assert_eq!(StatementKind::of("WITH a AS (SELECT 1) SELECT * INTO t FROM a").unwrap(), StatementKind::Other);

@@ -2,14 +2,15 @@
 
 use super::quotient_scale::quotient_scale;
 use crate::functions::base::answers::{answer, are_constant};
+use crate::text::datafusion_errors::external;
+use crate::text::decimals::too_many_digits;
 use crate::workarounds::shared::operator::{Kernel, OperatorFunction};
-use atsdb_core::Error;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::array::{Array, ArrayRef, ArrowNativeTypeOp, AsArray, Decimal128Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, DecimalType, i256};
 use datafusion::arrow::error::ArrowError;
-use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{ColumnarValue, Expr, Operator, ScalarUDF};
 use std::sync::Arc;
 
@@ -125,14 +126,7 @@ impl Operation {
         };
         let fits =
             |result: &i128| Decimal128Type::validate_decimal_precision(*result, self.precision, self.scale).is_ok();
-        result.filter(fits).ok_or_else(|| self.overflow())
-    }
-
-    fn overflow(&self) -> DataFusionError {
-        let before_point = i16::from(self.precision) - i16::from(self.scale);
-        let error =
-            Error::invalid(format!("overflow: the result has more than {before_point} digits before the point"));
-        DataFusionError::External(Box::new(error.with_hint("compute with DOUBLE: CAST(x AS DOUBLE)")))
+        result.filter(fits).ok_or_else(|| external(too_many_digits(self.scale)))
     }
 }
 

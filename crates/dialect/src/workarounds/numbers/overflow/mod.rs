@@ -1,14 +1,15 @@
 //! Numbers that do not fit their type are an error, as in PostgreSQL. DataFusion wraps integers around, and makes
 //! floats infinite or zero.
 //!
-//! Owned here: `+`, `-` and `*` of integers and their negation ([`integer_operation`]) and arithmetic of floats
-//! ([`float_operation`]), which replace DataFusion's operators as soon as types are known, so that constants are
-//! checked too ([`CheckNumbers`]); `sum` of integers and decimals ([`ExactSum`](sum::ExactSum)), `avg` of integers of
-//! 64 bits and of decimals ([`ExactAverage`](average::ExactAverage)), functions of floats ([`float_functions`]), `sum`
-//! and `avg` of floats in sliding frames ([`sliding_floats`]), variances and standard deviations ([`variance`]), and
-//! covariances and the like in sliding frames ([`covariance`]).
-//! Not owned: division of integers, casts, `abs` and arithmetic of times and decimals, which DataFusion checks, and
-//! sums of floats, which become infinite.
+//! Owned here: `+`, `-` and `*` of integers and their negation ([`integer_operation`]), `+` and `-` of decimals
+//! ([`decimal_sum`]) and arithmetic of floats ([`float_operation`]), which replace DataFusion's operators as soon as
+//! types are known, so that constants are checked too ([`CheckNumbers`]); `sum` of integers and decimals
+//! ([`ExactSum`](sum::ExactSum)), `avg` of integers of 64 bits and of decimals
+//! ([`ExactAverage`](average::ExactAverage)), functions of floats ([`float_functions`]), `sum` and `avg` of floats in
+//! sliding frames ([`sliding_floats`]), variances and standard deviations ([`variance`]), and covariances and the like
+//! in sliding frames ([`covariance`]).
+//! Not owned: division of integers, casts, `abs` and arithmetic of times, which DataFusion checks, products and
+//! quotients of decimals ([`decimals`](super::decimals)), and sums of floats, which become infinite.
 //!
 //! Waits for [#3520](https://github.com/apache/datafusion/issues/3520) and
 //! [#21318](https://github.com/apache/datafusion/issues/21318); for the aggregates no upstream issue is known.
@@ -17,6 +18,7 @@ mod average;
 mod average_groups;
 mod counted_moments;
 mod covariance;
+mod decimal_sum;
 mod float_functions;
 mod float_operation;
 mod float_range;

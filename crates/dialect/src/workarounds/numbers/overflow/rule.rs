@@ -1,5 +1,6 @@
 //! Replaces the operators of a plan.
 
+use super::decimal_sum::DecimalSum;
 use super::float_operation::{self, FloatOperation};
 use super::integer_operation::{self, IntegerOperation};
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
@@ -44,7 +45,7 @@ impl AnalyzerRule for CheckNumbers {
     }
 }
 
-/// Replaces the operations on integers and floats in an expression by checked ones. Types must have been made equal.
+/// Replaces the operations on numbers in an expression by checked ones. Types must have been made equal.
 pub fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     expr.dyn_transform_up(|expr| match expr {
         Expr::BinaryExpr(binary) if FloatOperation::of(binary.op).is_some() => {
@@ -55,7 +56,10 @@ pub fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                     Transformed::yes(integer_operation::of_binary(binary))
                 }
                 of if of.is_floating() && is_one => Transformed::yes(float_operation::of_binary(binary)),
-                _ => Transformed::no(Expr::BinaryExpr(binary)),
+                of => match DecimalSum::of(binary.op, of, &types.1) {
+                    Some(sum) => Transformed::yes(sum.call(binary)),
+                    None => Transformed::no(Expr::BinaryExpr(binary)),
+                },
             })
         }
         Expr::Negative(operand) => Ok(match type_of(&operand, schema)? {
@@ -67,14 +71,16 @@ pub fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     })
 }
 
-/// The type of an operand. A checked operation has that of its first operand. DataFusion would write the names of all
-/// operations in it to find that out, for each operation of `a + b + c + ...` again.
+/// The type of an operand. A sum of decimals knows it, and any other checked operation has that of its first operand.
+/// DataFusion would write the names of all operations in it to find that out, for each operation of `a + b + c + ...`
+/// again.
 fn type_of(operand: &Expr, schema: &DFSchema) -> Result<DataType> {
     let mut operand = operand;
-    while let Expr::ScalarFunction(call) = operand
-        && is_checked(&call.func)
-        && let Some(first) = call.args.first()
-    {
+    while let Expr::ScalarFunction(call) = operand {
+        if let Some(known) = DecimalSum::type_of_function(&call.func) {
+            return Ok(known);
+        }
+        let Some(first) = call.args.first().filter(|_| is_checked(&call.func)) else { break };
         operand = first;
     }
     operand.get_type(schema)

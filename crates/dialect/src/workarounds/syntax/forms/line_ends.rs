@@ -1,14 +1,14 @@
 //! The dot of a regular expression matches the end of a line, too, as in PostgreSQL, and the flags `n`, `m`, `p`, `w`
 //! and `s` say otherwise. DataFusion hands patterns to Rust's regular expressions, where a dot only does so with the
-//! flag `s`. So patterns get these flags, and `x`, which says how they are read. Flags and escapes have other letters
-//! there ([`with_rust_escapes`]): those of patterns in quotes are replaced here, and those of others where the pattern
-//! is computed.
+//! flag `s`. So patterns get these flags, and `x` and `q`, which say how they are read. Flags and escapes have other
+//! letters there ([`with_rust_escapes`]): those of patterns in quotes are replaced here, and those of others where the
+//! pattern is computed.
 //!
 //! No upstream issue known.
 
 use crate::text::pattern_escapes::with_rust_escapes;
 use crate::workarounds::syntax::{expression, set_first_argument};
-use atsdb_core::Result;
+use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
 };
@@ -33,17 +33,20 @@ const ABOUT_LINES: [char; 5] = ['n', 'm', 'p', 'w', 's'];
 /// The letters of flags that say whether case counts. The last one of them is meant.
 const ABOUT_CASE: [char; 2] = ['i', 'c'];
 
+/// What stands before a pattern without flags.
+const NO_FLAGS: &str = "(?s)";
+
 /// Gives the pattern of a match its flags.
 pub(crate) fn match_line_ends(expr: &mut Expr) -> Result<()> {
     match expr {
-        Expr::BinaryOp { op, right, .. } if is_match(op) => set_flags(right, "s"),
+        Expr::BinaryOp { op, right, .. } if is_match(op) => set_flags(right, NO_FLAGS),
         Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) => {
             let name = name.to_string().to_ascii_lowercase();
             let Some((_, pattern, flags)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else { return Ok(()) };
             // Behind the start and the number of a match.
             let flags = if name == "regexp_replace" && list.args.len() > 4 { &5 } else { flags };
             let of_pattern = match list.args.get_mut(*flags).and_then(literal) {
-                None => "s".to_owned(),
+                None => NO_FLAGS.to_owned(),
                 Some(letters) => {
                     let about_lines = match letters.chars().rev().find(|letter| ABOUT_LINES.contains(letter)) {
                         Some('n' | 'm') => "m",
@@ -52,9 +55,15 @@ pub(crate) fn match_line_ends(expr: &mut Expr) -> Result<()> {
                         _ => "s",
                     };
                     let expanded = if letters.contains('x') { "x" } else { "" };
+                    // What follows this director stands for itself.
+                    let director = if letters.contains('q') { "***=" } else { "" };
+                    if !director.is_empty() && (about_lines != "s" || !expanded.is_empty()) {
+                        return Err(Error::invalid("invalid regular expression: invalid argument to regex function")
+                            .with_hint("the flag q goes together with c, g, i and s only"));
+                    }
                     let mut ignores_case = letters.chars().rfind(|letter| ABOUT_CASE.contains(letter)) == Some('i');
                     letters.retain(|letter| match letter {
-                        'x' | 'c' => false,
+                        'x' | 'c' | 'q' => false,
                         // Rust's regular expressions refuse a flag that is repeated.
                         'i' => std::mem::take(&mut ignores_case),
                         _ => !ABOUT_LINES.contains(&letter),
@@ -62,7 +71,7 @@ pub(crate) fn match_line_ends(expr: &mut Expr) -> Result<()> {
                     if letters.is_empty() && list.args.len() == flags + 1 {
                         list.args.pop();
                     }
-                    format!("{about_lines}{expanded}")
+                    format!("(?{about_lines}{expanded}){director}")
                 }
             };
             match list.args.get_mut(*pattern) {
@@ -90,7 +99,7 @@ fn literal(arg: &mut FunctionArg) -> Option<&mut String> {
     }
 }
 
-/// Puts flags before a pattern, and replaces its escapes.
+/// Puts flags before a pattern, in parentheses, and replaces its escapes.
 fn set_flags(pattern: &mut Expr, flags: &str) -> Result<()> {
     match pattern {
         Expr::Value(ValueWithSpan { value: Value::Null, .. }) => {}
@@ -98,15 +107,14 @@ fn set_flags(pattern: &mut Expr, flags: &str) -> Result<()> {
             value: Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text),
             ..
         }) => {
-            if !flags.is_empty() && (flags != "s" || text.contains('.')) {
-                text.insert_str(0, &format!("(?{flags})"));
+            if flags != NO_FLAGS || text.contains('.') {
+                text.insert_str(0, flags);
             }
             *text = with_rust_escapes(text)?;
         }
         other => {
-            let prefix = if flags.is_empty() { String::new() } else { format!("(?{flags})") };
             // The operator gives a parameter the type of a text.
-            let mut flagged = expression(&format!("'{prefix}' || NULL"))?;
+            let mut flagged = expression(&format!("'{flags}' || NULL"))?;
             if let Expr::BinaryOp { right, .. } = &mut flagged {
                 **right = Expr::Nested(Box::new(other.clone()));
             }

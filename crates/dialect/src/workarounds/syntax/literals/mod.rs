@@ -3,7 +3,7 @@
 pub(super) mod instants;
 pub(super) mod integers;
 pub(super) mod intervals;
-pub(super) mod rows_of_times;
 pub(super) mod session_words;
 pub(super) mod times;
+pub(super) mod typed_rows;
 pub(super) mod types_of_text;

@@ -16,6 +16,7 @@ pub(crate) mod nested_queries;
 pub(crate) mod nested_sets;
 pub(crate) mod operand_names;
 pub(crate) mod operators;
+pub(crate) mod other_spellings;
 pub(crate) mod row_fields;
 pub(crate) mod statement_words;
 pub(crate) mod texts;
