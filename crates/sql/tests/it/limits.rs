@@ -122,9 +122,8 @@ fn a_statement_with_many_parts_is_not_too_complex() {
     ] {
         execute(&session, &sql, &[]).unwrap();
     }
-    let cases = (0..24).fold("'none'".to_owned(), |inner, item| {
-        format!("CASE WHEN c{item} = 'x' THEN c{item} ELSE {inner} END")
-    });
+    let cases = (0..24)
+        .fold("'none'".to_owned(), |inner, item| format!("CASE WHEN c{item} = 'x' THEN c{item} ELSE {inner} END"));
     let case = nested(60, "'last'", |inner| format!("CASE WHEN x > 60 THEN 'first' ELSE {inner} END"));
     for (sql, wanted) in [
         (format!("SELECT x IN ({}) {row}", list(100_000, &|item| item.to_string())), "true"),
