@@ -212,6 +212,7 @@ pub fn rule_of_frames() -> Arc<dyn AnalyzerRule + Send + Sync> {
 pub fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     vec![
         Arc::new(texts::plain_values::PlainValues),
+        Arc::new(resources::flat_cases::FlatCases),
         Arc::new(plans::constant_order::ConstantOrder),
         Arc::new(plans::computed_order::ComputedOrder),
         Arc::new(casts::condition_casts::ConditionCasts),

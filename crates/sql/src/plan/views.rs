@@ -73,6 +73,9 @@ pub(crate) fn view_plan(
             _ => return Err(sql_error("it is not a query")),
         };
         let plan = plan(statement, &inner, expansion).map_err(from_datafusion)?;
+        if plan.schema().fields().is_empty() {
+            return Err(sql_error("it has no columns").with_hint("drop it, and create it with some"));
+        }
         let schema = headings.apply(&Arc::new(plan.schema().as_arrow().clone()));
         let columns = plan.schema().iter().map(Column::from).zip(schema.fields());
         let columns: Vec<Expr> =

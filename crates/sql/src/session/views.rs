@@ -39,6 +39,9 @@ impl Session {
         let query = renamed.as_deref().unwrap_or(query);
         let columns = self.columns_of(query, position)?;
         check_names(&format!("view {name}"), &columns)?;
+        if columns.fields().is_empty() {
+            return Err(sql_error(format!("view {name} has no columns")).with_hint("name some after SELECT"));
+        }
         if let Some(read) = self.temporary_read_by(&create.query)?.filter(|_| !create.temporary) {
             return Err(sql_error(format!("view {name} would read the temporary table {read}"))
                 .with_hint("CREATE TEMPORARY VIEW declares a view for this session"));

@@ -70,7 +70,10 @@ fn a_statement_whose_parts_planning_would_repeat_for_ever_is_refused() {
         format!("SELECT {value} {row}")
     };
     let items = (1..60).map(|at| format!(", t{at} AS (SELECT a.x FROM t{0} AS a, t{0} AS b)", at - 1));
+    let columns = (0..24).map(|at| format!("c{at}")).collect::<Vec<_>>().join(", ");
+    let cases = (0..24).fold("7".to_owned(), |inner, at| format!("CASE WHEN c{at} = 1 THEN {inner} ELSE c{at} END"));
     for sql in [
+        format!("SELECT {cases} FROM (VALUES ({})) AS v({columns})", ["1"; 24].join(", ")),
         select("({} BETWEEN false AND true)"),
         select("({} NOT BETWEEN SYMMETRIC true AND false)"),
         select("(({}, true) < (x = 2, false))"),
@@ -119,12 +122,15 @@ fn a_statement_with_many_parts_is_not_too_complex() {
     ] {
         execute(&session, &sql, &[]).unwrap();
     }
+    let cases = (0..24)
+        .fold("'none'".to_owned(), |inner, item| format!("CASE WHEN c{item} = 'x' THEN c{item} ELSE {inner} END"));
     let case = nested(60, "'last'", |inner| format!("CASE WHEN x > 60 THEN 'first' ELSE {inner} END"));
     for (sql, wanted) in [
         (format!("SELECT x IN ({}) {row}", list(100_000, &|item| item.to_string())), "true"),
         (format!("SELECT count(*) {row} WHERE x IN ({})", list(100_000, &|item| (item + 2).to_string())), "0"),
         (format!("SELECT (x, y) IN ({}) {row}", list(500, &|item| format!("({item}, {})", item + 1))), "true"),
         (format!("SELECT {case} {row}"), "last"),
+        (format!("SELECT {cases} FROM wide"), "none"),
         (format!("SELECT {} {row}", vec!["x"; 400].join(" + ")), "400"),
         (format!("SELECT {} {row}", nested(90, "x > 0", |inner| format!("NOT ({inner})"))), "true"),
         (format!("SELECT {} {row}", nested(60, "x", |inner| format!("CAST(CAST({inner} AS INT) AS BIGINT)"))), "1"),

@@ -126,7 +126,7 @@ struct Moment {
     year: i64,
     month: i64,
     day: i64,
-    /// Since the epoch; 0 for an interval.
+    /// Since the epoch. An interval ends as long after the beginning of the year 0.
     days: i64,
     /// Of the day, or of the interval without its days; negative in an interval of a negative length.
     micros: i64,
@@ -147,12 +147,13 @@ impl Moment {
     }
 
     fn of_interval(length: Interval) -> Self {
+        let (year, month, day) = ((length.months / 12).into(), (length.months % 12).into(), length.days.into());
         Self {
             is_interval: true,
-            year: (length.months / 12).into(),
-            month: (length.months % 12).into(),
-            day: length.days.into(),
-            days: 0,
+            year,
+            month,
+            day,
+            days: julian_day(year, month, day) - EPOCH_JULIAN_DAY,
             micros: length.nanoseconds / 1_000,
         }
     }
@@ -166,7 +167,11 @@ impl Moment {
         if year <= 0 && !self.is_interval { 1 - year } else { year }
     }
 
+    /// In an interval, months have 30 days.
     fn day_of_year(&self) -> i64 {
+        if self.is_interval {
+            return (self.year * 12 + self.month) * 30 + self.day;
+        }
         self.days - days_from_civil(self.year, 1, 1) + 1
     }
 
@@ -181,11 +186,51 @@ impl Moment {
 
     /// The year of ISO weeks, and the days since its first Monday.
     fn iso_year(&self) -> (i64, i64) {
+        if self.is_interval {
+            let day = self.days + EPOCH_JULIAN_DAY;
+            let year = match self.year {
+                year if day < first_monday(year) => year - 1,
+                year if day >= first_monday(year + 1) => year + 1,
+                year => year,
+            };
+            return (year, day - first_monday(year));
+        }
         // A week belongs to the year of its Thursday.
         let (year, ..) = civil_from_days(self.days - self.iso_day_of_week() + 4);
         let fourth = days_from_civil(year, 1, 4);
         (year, self.days - (fourth - (fourth + 3).rem_euclid(7)))
     }
+
+    /// The month that is written as a Roman number, from 1. Negative months count from December backwards.
+    fn roman_month(&self) -> Option<i64> {
+        match self.month {
+            0 if self.year == 0 => None,
+            0 if self.year < 0 => Some(1),
+            month if month <= 0 => Some(12 + (month + 1).min(0)),
+            month => Some(month),
+        }
+    }
+
+    fn century(&self) -> i64 {
+        match self.year {
+            year if self.is_interval => year / 100,
+            year if year > 0 => (year + 99) / 100,
+            year => -((100 - year) / 100),
+        }
+    }
+}
+
+/// The Julian day of a date as PostgreSQL computes it, also for the parts of an interval, which are no date.
+fn julian_day(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year + 4_800, month + 1) } else { (year + 4_799, month + 13) };
+    let century = year / 100;
+    year * 365 - 32_167 + year / 4 - century + century / 4 + 7_834 * month / 256 + day
+}
+
+/// The Julian day on which the weeks of a year begin.
+fn first_monday(year: i64) -> i64 {
+    let fourth = julian_day(year, 1, 4);
+    fourth - fourth.rem_euclid(7)
 }
 
 fn moments(values: &ArrayRef) -> Result<Vec<Option<Moment>>> {
@@ -220,10 +265,18 @@ fn text(pieces: &[PatternPiece], moment: &Moment) -> CoreResult<String> {
 }
 
 fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResult<()> {
-    let has_interval = pattern.field.is_of_time()
-        || matches!(pattern.field, TimeField::YearWithComma | TimeField::Year(_) | TimeField::Month | TimeField::Day);
-    if of.is_interval && !has_interval {
-        return Err(sql_error("to_char: an interval has no name of a month or day, no week and no zone")
+    let is_of_calendar = matches!(
+        pattern.field,
+        TimeField::Era { .. }
+            | TimeField::MonthName
+            | TimeField::MonthShort
+            | TimeField::DayName
+            | TimeField::DayShort
+            | TimeField::DayOfWeek
+            | TimeField::IsoDayOfWeek
+    );
+    if of.is_interval && (is_of_calendar || pattern.field.is_of_zone()) {
+        return Err(sql_error("to_char: an interval has no name of a month or day, no day of the week, era or zone")
             .with_hint("use YYYY MM DD HH24 HH12 MI SS MS US"));
     }
     let name = |name: &str, width: usize| {
@@ -236,8 +289,13 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
         format!("{cased:<width$}")
     };
     if let Some((number, width)) = number_of(pattern.field, of) {
-        // The sign of a negative number widens it, but not that of days.
-        let is_widened = number < 0 && pattern.field != TimeField::Day;
+        // The sign of a negative number widens it, but not that of days and weeks.
+        let is_widened = match pattern.field {
+            TimeField::Day | TimeField::DayOfYear | TimeField::IsoDayOfYear => false,
+            TimeField::WeekOfYear | TimeField::WeekOfMonth | TimeField::IsoWeek => false,
+            TimeField::Year(digits) | TimeField::IsoYear(digits) => digits > 1 && of.is_interval && of.year < 0,
+            _ => number < 0,
+        };
         let width = if pattern.is_bare { 0 } else { width + usize::from(is_widened) };
         let _ = write!(out, "{number:0width$}");
         if let Some(letters) = pattern.ordinal {
@@ -253,7 +311,8 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
             letters.chars().flat_map(|letter| [Some(letter), has_points.then_some('.')]).flatten().collect();
         if pattern.letters == Letters::Lower { spaced } else { spaced.to_ascii_uppercase() }
     };
-    let month = usize::try_from(of.month - 1).unwrap_or(0).min(11);
+    let index_of = |month: i64| usize::try_from(month - 1).unwrap_or(0).min(11);
+    let month = index_of(of.month);
     let day = usize::try_from(of.day_of_week()).unwrap_or(0).min(6);
     let written = match pattern.field {
         TimeField::HalfOfDay { has_points } => letters(half, has_points),
@@ -264,7 +323,7 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
         }
         TimeField::MonthName => name(MONTHS[month], 9),
         TimeField::MonthShort => name(&MONTHS[month][..3], 3),
-        TimeField::MonthRoman => name(ROMAN[month], 4),
+        TimeField::MonthRoman => of.roman_month().map(|month| name(ROMAN[index_of(month)], 4)).unwrap_or_default(),
         TimeField::DayName => name(DAYS[day], 9),
         TimeField::DayShort => name(&DAYS[day][..3], 3),
         TimeField::Zone => name("UTC", 3),
@@ -276,7 +335,7 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
     Ok(())
 }
 
-/// The number that a field shows, and its width; `None` for names.
+/// The number that a field shows, and its width; `None` for names, and for the quarter of an interval without months.
 fn number_of(field: TimeField, of: &Moment) -> Option<(i64, usize)> {
     let last = |year: i64, digits: u32| if digits == 4 { year } else { year % 10_i64.pow(digits) };
     let fraction = of.micros % 1_000_000;
@@ -300,9 +359,9 @@ fn number_of(field: TimeField, of: &Moment) -> Option<(i64, usize)> {
         TimeField::WeekOfYear => ((of.day_of_year() - 1) / 7 + 1, 2),
         TimeField::WeekOfMonth => ((of.day - 1) / 7 + 1, 1),
         TimeField::IsoWeek => (of.iso_year().1 / 7 + 1, 2),
-        TimeField::Century => (if of.year > 0 { (of.year + 99) / 100 } else { -((100 - of.year) / 100) }, 2),
+        TimeField::Century => (of.century(), 2),
         TimeField::JulianDay => (of.days + EPOCH_JULIAN_DAY, 0),
-        TimeField::Quarter => ((of.month - 1) / 3 + 1, 1),
+        TimeField::Quarter if of.month != 0 => ((of.month - 1) / 3 + 1, 1),
         _ => return None,
     })
 }
@@ -342,9 +401,31 @@ mod tests {
     }
 
     #[test]
-    fn intervals_have_no_calendar() {
-        let length = Moment::of_interval(Interval { months: 14, days: 3, nanoseconds: -5_400_000_000_000 });
-        assert_eq!(text(&pieces_of("YYYY MM DD HH24:MI:SS"), &length).unwrap(), "0001 02 03 -01:-30:00");
-        assert!(text(&pieces_of("Month"), &length).is_err());
+    fn intervals_are_written_as_postgresql_writes_them() {
+        let written = |months, days, pattern| {
+            let length = Moment::of_interval(Interval { months, days, nanoseconds: -5_400_000_000_000 });
+            text(&pieces_of(pattern), &length)
+        };
+        assert_eq!(written(14, 3, "YYYY MM DD HH24:MI:SS").unwrap(), "0001 02 03 -01:-30:00");
+        let pattern = "YYYY|IYYY|IYY|IY|I|MM|DD|DDD|IDDD|WW|W|IW|CC|J|Q|RM|FMIYYY";
+        for (months, days, wanted) in [
+            (
+                -245_508,
+                -256,
+                "-20459|-20460|-460|-60|0|00|-256|-7365496|079|-1052212|-35|12|-204|-5751724||I   |-20460",
+            ),
+            (0, -256, "0000|-001|-01|-1|-1|00|-256|-256|075|-35|-35|11|00|1720772|||-1"),
+            (0, 0, "0000|-001|-01|-1|-1|00|00|000|331|01|1|48|00|1721028|||-1"),
+            (13, 1, "0001|0001|001|01|1|01|01|391|001|56|1|01|00|1721426|1|I   |1"),
+            (-13, -1, "-0001|-0002|-002|-02|-2|-01|-1|-391|306|-55|1|44|00|1720632|1|XII |-2"),
+            (11, 40, "0000|0000|000|00|0|11|40|370|343|53|6|49|00|1721404|4|XI  |0"),
+            (-14, 0, "-0001|-0002|-002|-02|-2|-02|00|-420|276|-59|1|40|00|1720602|0|XI  |-2"),
+            (1_200, 400, "0100|0101|101|01|1|00|400|36400|002|5200|58|01|01|1757953||XII |101"),
+        ] {
+            assert_eq!(written(months, days, pattern).unwrap(), wanted, "{months} months {days} days");
+        }
+        for pattern in ["Month", "dy", "D", "ID", "BC", "TZH"] {
+            assert!(written(14, 3, pattern).is_err(), "{pattern}");
+        }
     }
 }

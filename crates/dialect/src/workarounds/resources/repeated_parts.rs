@@ -2,13 +2,15 @@
 //! the work. They are refused before they are planned any further.
 //!
 //! DataFusion 55.2 writes the value of a `BETWEEN`, the conditions of a short `CASE` and the arguments of `coalesce`
-//! twice. It checks each subquery twice at each level, asks what is cast twice whether it can be NULL, plans an item of
-//! `WITH` anew wherever it is named, and puts the expressions of subqueries into the conditions above them.
+//! twice. It checks each subquery twice at each level, asks what is cast twice whether it can be NULL, builds a `CASE`
+//! inside another one with more columns twice, plans an item of `WITH` anew wherever it is named, and puts the
+//! expressions of subqueries into the conditions above them.
 //!
 //! No upstream issue known that names them all; [#8777](https://github.com/apache/datafusion/issues/8777) is about
 //! `WITH`.
 
 use super::first_values::is_leaf;
+use super::flat_cases::continues;
 use crate::functions::types::declared::FIRST_VALUES;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::too_complex;
@@ -68,13 +70,17 @@ struct Size {
     /// The numbers of calls that it takes to find out whether it can be NULL, and which type it has.
     nullable_calls: u64,
     type_calls: u64,
+    /// The number of parts for which a `CASE` is built.
+    built_parts: u64,
+    /// The number of different columns in the outermost `CASE` of it that has the fewest.
+    case_columns: usize,
 }
 
 impl Size {
-    const ONE: Self = Self { parts: 1, nullable_calls: 1, type_calls: 1 };
+    const ONE: Self = Self { parts: 1, nullable_calls: 1, type_calls: 1, built_parts: 0, case_columns: usize::MAX };
 
     fn work(self) -> u64 {
-        self.parts.max(self.nullable_calls).max(self.type_calls)
+        self.parts.max(self.nullable_calls).max(self.type_calls).max(self.built_parts)
     }
 }
 
@@ -163,7 +169,17 @@ impl Counter {
                 (calls, calls.saturating_add(1))
             }
         };
-        Ok(Size { parts, nullable_calls, type_calls })
+        let (built_parts, case_columns) = match expr {
+            Expr::Case(case) => {
+                let columns = expr.column_refs().len();
+                (built_parts(case, columns, &operands), columns)
+            }
+            _ => (
+                sum(operands.iter().map(|operand| operand.built_parts)),
+                operands.iter().map(|operand| operand.case_columns).min().unwrap_or(usize::MAX),
+            ),
+        };
+        Ok(Size { parts, nullable_calls, type_calls, built_parts, case_columns })
     }
 }
 
@@ -185,6 +201,20 @@ fn repeated(expr: &Expr, operands: &[Size]) -> u64 {
         }
         _ => 0,
     }
+}
+
+/// The number of parts for which a `CASE` over some columns is built. One inside it that has fewer columns is built
+/// again, with other numbers of columns, unless it becomes a part of this one.
+fn built_parts(case: &Case, columns: usize, operands: &[Size]) -> u64 {
+    let is_flat = |at: usize| at + 1 == operands.len() && continues(case);
+    let parts = operands.iter().enumerate().map(|(at, operand)| {
+        if operand.case_columns < columns && !is_flat(at) {
+            operand.built_parts.saturating_mul(2).saturating_add(operand.parts)
+        } else {
+            operand.built_parts
+        }
+    });
+    sum(parts).saturating_add(1)
 }
 
 /// Whether an argument of `coalesce` is repeated: neither the last one, nor one before constants and columns only, nor
@@ -227,11 +257,31 @@ mod tests {
         refuse_repeated_parts(&values.project(vec![expr.alias("y")])?.build()?)
     }
 
+    fn case(condition: Expr, result: Expr, other: Expr) -> Expr {
+        Expr::Case(Case::new(None, vec![(Box::new(condition), Box::new(result))], Some(Box::new(other))))
+    }
+
     #[test]
     fn parts_are_counted_as_often_as_they_will_be_planned() {
         let between = |expr: Expr| expr.between(lit(false), lit(true));
         assert!(nested(10, between).is_ok() && nested(20, between).is_err());
         let not = |expr: Expr| Expr::Not(Box::new(expr));
         assert!(nested(150, not).is_ok());
+    }
+
+    #[test]
+    fn a_case_inside_another_one_with_more_columns_is_built_twice() {
+        let over_columns = |depth: usize, place: fn(Expr, Expr, Expr) -> Expr| -> Result<()> {
+            let names: Vec<String> = (1..=depth).map(|at| format!("column{at}")).collect();
+            let rows = LogicalPlanBuilder::values(vec![vec![lit(1); depth]])?;
+            let nest = |inner, name: &String| place(col(name).eq(lit(1)), inner, col(name));
+            let expr = names.iter().rev().fold(lit(0), nest);
+            refuse_repeated_parts(&rows.project(vec![expr.alias("y")])?.build()?)
+        };
+        let in_else = |condition, inner, column| case(condition, column, inner);
+        assert!(over_columns(10, case).is_ok() && over_columns(24, case).is_err());
+        assert!(over_columns(60, in_else).is_ok());
+        let over_one = |expr: Expr| case(col("x").eq(lit(2)), expr, lit(false));
+        assert!(nested(60, over_one).is_ok());
     }
 }

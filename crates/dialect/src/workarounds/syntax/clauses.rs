@@ -40,6 +40,7 @@ use super::queries::order_names::settle_order_names;
 use super::queries::outer_aggregates::compute_outer_aggregates;
 use super::queries::samples::select_sample;
 use super::queries::set_all::count_rows;
+use super::queries::subquery_widths::refuse_wrong_widths;
 use super::queries::using::merge_columns;
 use super::rows::array_queries::collect_rows;
 use super::rows::json_aggregates::collect_json;
@@ -71,6 +72,7 @@ use std::ops::ControlFlow;
 
 /// Rewrites a parsed statement over these tables.
 pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Result<()> {
+    refuse_wrong_widths(statement)?;
     rename_hiding_names(statement);
     if let ControlFlow::Break(error) = visit_mut(statement, &mut PlainTables) {
         return Err(error);

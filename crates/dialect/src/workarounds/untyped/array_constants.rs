@@ -71,7 +71,7 @@ fn in_arguments(function: &mut Function) {
         _ => None,
     });
     match name.as_str() {
-        "coalesce" | "nullif" => beside_values(arguments.collect()),
+        "coalesce" | "nullif" | "greatest" | "least" => beside_values(arguments.collect()),
         "array_cat" | "array_concat" => beside_arrays(arguments.collect()),
         "array_prepend" => {
             if let [element, array] = arguments.collect::<Vec<_>>().as_mut_slice() {

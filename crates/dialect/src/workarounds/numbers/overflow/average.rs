@@ -5,6 +5,7 @@
 //! No upstream issue known.
 
 use super::average_groups::AverageGroups;
+use super::one_nan;
 use super::sliding_floats::SlidingFloats;
 use super::sum_distinct::DistinctSum;
 use super::wide_sum::{Scales, WideSum, coerced_by, each_of};
@@ -78,14 +79,14 @@ impl AggregateUDFImpl for ExactAverage {
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         match Self::exact(&args) {
             Some(accumulator) => Ok(accumulator),
-            None => self.inner.accumulator(args),
+            None => self.inner.accumulator(args).map(one_nan::of_rows),
         }
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         match Self::exact(&args).or_else(|| SlidingFloats::Average.accumulator(&args)) {
             Some(accumulator) => Ok(accumulator),
-            None => self.inner.create_sliding_accumulator(args),
+            None => self.inner.create_sliding_accumulator(args).map(one_nan::of_rows),
         }
     }
 
@@ -115,7 +116,7 @@ impl AggregateUDFImpl for ExactAverage {
     fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
         match scales(args.expr_fields) {
             Some(scales) => Ok(Box::new(AverageGroups::new(scales))),
-            None => self.inner.create_groups_accumulator(args),
+            None => self.inner.create_groups_accumulator(args).map(one_nan::of_groups),
         }
     }
 

@@ -6,6 +6,7 @@
 use super::counted_moments::CountedMoments;
 use super::frame_accumulator::{FrameAccumulator, FrameAggregate};
 use super::frame_values::FrameValues;
+use super::one_nan;
 use crate::functions::base::of_inner::of_inner;
 use atsdb_engine::Moments;
 use datafusion::arrow::array::{ArrayRef, AsArray};
@@ -83,7 +84,7 @@ impl PairStatistic {
             Self::SquaresY => Some(sum_yy),
             Self::Products => Some(sum_xy),
         };
-        ScalarValue::Float64(value)
+        ScalarValue::Float64(value.map(one_nan::number))
     }
 }
 
@@ -106,12 +107,12 @@ impl AggregateUDFImpl for OfPairs {
     }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        self.inner.accumulator(args)
+        self.inner.accumulator(args).map(one_nan::of_rows)
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         if args.is_distinct {
-            return self.inner.create_sliding_accumulator(args);
+            return self.inner.create_sliding_accumulator(args).map(one_nan::of_rows);
         }
         Ok(Box::new(FrameAccumulator::new(self.statistic)))
     }
@@ -125,7 +126,7 @@ impl AggregateUDFImpl for OfPairs {
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
-        self.inner.create_groups_accumulator(args)
+        self.inner.create_groups_accumulator(args).map(one_nan::of_groups)
     }
 }
 

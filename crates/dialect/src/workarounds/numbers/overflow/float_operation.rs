@@ -4,8 +4,9 @@
 //! No upstream issue known.
 
 use super::float_range::{RangeRule, check_range};
+use super::one_nan;
 use crate::workarounds::shared::operator::{Kernel, OperatorFunction};
-use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::compute::kernels::numeric::{add, div, mul, neg, rem, sub};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::arrow::error::ArrowError;
@@ -106,36 +107,12 @@ impl Kernel for FloatNegation {
     }
 }
 
-/// The results without a sign of NaN. Processors set it in some results, and comparing and sorting distinguish NaNs by
-/// their bits, although SQL has one.
+/// The results without a sign of NaN.
 fn with_one_nan(results: ColumnarValue) -> ColumnarValue {
     match results {
-        ColumnarValue::Scalar(ScalarValue::Float64(Some(value))) if value.is_nan() => {
-            ColumnarValue::Scalar(ScalarValue::Float64(Some(f64::NAN)))
-        }
-        ColumnarValue::Scalar(ScalarValue::Float32(Some(value))) if value.is_nan() => {
-            ColumnarValue::Scalar(ScalarValue::Float32(Some(f32::NAN)))
-        }
-        ColumnarValue::Array(values) => ColumnarValue::Array(match values.data_type() {
-            DataType::Float64 => one_nan_of::<Float64Type>(values, f64::NAN),
-            DataType::Float32 => one_nan_of::<Float32Type>(values, f32::NAN),
-            _ => values,
-        }),
-        other => other,
+        ColumnarValue::Scalar(value) => ColumnarValue::Scalar(one_nan::value(value)),
+        ColumnarValue::Array(values) => ColumnarValue::Array(one_nan::values(values)),
     }
-}
-
-fn one_nan_of<T: ArrowPrimitiveType<Native: Into<f64>>>(values: ArrayRef, nan: T::Native) -> ArrayRef {
-    let floats = values.as_primitive::<T>();
-    let has_sign = |value: T::Native| {
-        let value: f64 = value.into();
-        value.is_nan() & value.is_sign_negative()
-    };
-    // All results are checked without a branch first, because nearly always there is none.
-    if !floats.values().iter().fold(false, |found, value| found | has_sign(*value)) {
-        return values;
-    }
-    Arc::new(floats.unary::<_, T>(|value| if has_sign(value) { nan } else { value }))
 }
 
 fn is_zero(value: &ScalarValue) -> bool {

@@ -7,7 +7,7 @@
 //! ([`ExactSum`](sum::ExactSum)), `avg` of integers of 64 bits and of decimals
 //! ([`ExactAverage`](average::ExactAverage)), functions of floats ([`float_functions`]), `sum` and `avg` of floats in
 //! sliding frames ([`sliding_floats`]), variances and standard deviations ([`variance`]), and covariances and the like
-//! in sliding frames ([`covariance`]).
+//! in sliding frames ([`covariance`]). A result that is not a number is the one NaN ([`one_nan`]).
 //! Not owned: division of integers, casts, `abs` and arithmetic of times, which DataFusion checks, products and
 //! quotients of decimals ([`decimals`](super::decimals)), and sums of floats, which become infinite.
 //!
@@ -25,6 +25,7 @@ mod float_range;
 mod frame_accumulator;
 mod frame_values;
 mod integer_operation;
+mod one_nan;
 mod rule;
 mod sliding_floats;
 mod sum;

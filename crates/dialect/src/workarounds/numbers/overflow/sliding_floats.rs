@@ -6,6 +6,7 @@
 
 use super::frame_accumulator::{FrameAccumulator, FrameAggregate};
 use super::frame_values::FrameValues;
+use super::one_nan;
 use datafusion::arrow::array::{ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::ScalarValue;
@@ -39,10 +40,11 @@ impl FrameAggregate for SlidingFloats {
     }
 
     fn value(&self, frame: &FrameValues<f64>) -> ScalarValue {
-        ScalarValue::Float64(frame.joined().map(|sum| match self {
+        let value = |sum: f64| match self {
             Self::Sum => sum,
             Self::Average => sum / frame.count() as f64,
-        }))
+        };
+        ScalarValue::Float64(frame.joined().map(|sum| one_nan::number(value(sum))))
     }
 }
 

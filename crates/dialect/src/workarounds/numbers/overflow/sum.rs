@@ -2,6 +2,7 @@
 //! `DECIMAL(38, 0)`, as wide as PostgreSQL's `NUMERIC` is for it; the sum of a narrower integer is a `BIGINT`. A sum of
 //! decimals has up to 38 digits. Sums of intervals are checked, too, and times of day are added up as intervals.
 
+use super::one_nan;
 use super::sliding_floats::SlidingFloats;
 use super::sum_distinct::DistinctSum;
 use super::sum_groups::SumGroups;
@@ -72,14 +73,14 @@ impl AggregateUDFImpl for ExactSum {
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         match Self::exact(&args) {
             Some(accumulator) => Ok(accumulator),
-            None => self.inner.accumulator(args),
+            None => self.inner.accumulator(args).map(one_nan::of_rows),
         }
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         match Self::exact(&args).or_else(|| SlidingFloats::Sum.accumulator(&args)) {
             Some(accumulator) => Ok(accumulator),
-            None => self.inner.create_sliding_accumulator(args),
+            None => self.inner.create_sliding_accumulator(args).map(one_nan::of_rows),
         }
     }
 
@@ -101,7 +102,7 @@ impl AggregateUDFImpl for ExactSum {
     fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
         match is_exact(args.expr_fields) {
             true => Ok(Box::new(SumGroups::new(args.return_field.data_type().clone()))),
-            false => self.inner.create_groups_accumulator(args),
+            false => self.inner.create_groups_accumulator(args).map(one_nan::of_groups),
         }
     }
 

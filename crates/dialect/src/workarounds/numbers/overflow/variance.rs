@@ -8,6 +8,7 @@
 use super::counted_moments::CountedMoments;
 use super::frame_accumulator::{FrameAccumulator, FrameAggregate};
 use super::frame_values::FrameValues;
+use super::one_nan;
 use crate::functions::base::arguments::is_wanted;
 use crate::functions::base::of_inner::of_inner;
 use atsdb_engine::Moments;
@@ -48,7 +49,7 @@ impl Spread {
     fn of(self, part: &CountedMoments) -> Option<f64> {
         let divisor = if self.is_sample { part.count.saturating_sub(1) } else { part.count };
         let variance = (divisor > 0).then(|| part.moments.sum_xx / divisor as f64)?;
-        Some(if self.is_deviation { variance.sqrt() } else { variance })
+        Some(one_nan::number(if self.is_deviation { variance.sqrt() } else { variance }))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Clauses of queries: joins with merged columns, samples, groups, orders, limits and set operations.
+//! Clauses of queries: joins with merged columns, samples, groups, orders, limits and set operations; and the widths
+//! of subqueries.
 
 pub(super) mod aliased_joins;
 pub(super) mod first_joins;
@@ -13,4 +14,5 @@ pub(super) mod order_names;
 pub(super) mod outer_aggregates;
 pub(super) mod samples;
 pub(super) mod set_all;
+pub(super) mod subquery_widths;
 pub(super) mod using;

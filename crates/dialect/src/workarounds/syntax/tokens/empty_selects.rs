@@ -1,5 +1,5 @@
-//! `SELECT` with nothing behind it, alone or in parentheses, is one row without columns: `SELECT FROM (VALUES (1))`.
-//! The parser reads a `SELECT` without columns only before `FROM`.
+//! `SELECT` with nothing behind it, or only with `WHERE`, is one row without columns. So is one beside `UNION`. The
+//! parser reads a `SELECT` without columns only before `FROM`.
 //!
 //! No upstream issue known.
 
@@ -10,10 +10,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 pub(crate) fn complete_empty_selects(tokens: &mut Vec<TokenWithSpan>) {
     let mut written: Vec<TokenReplacement> = Vec::new();
     for at in 0..tokens.len() {
-        if is_word(&tokens[at], "SELECT")
-            && before(tokens, at).is_none_or(|at| tokens[at].token == Token::LParen)
-            && after(tokens, at).is_none_or(|at| tokens[at].token == Token::RParen)
-        {
+        if is_word(&tokens[at], "SELECT") && is_empty(tokens, at) {
             let span = tokens[at].span;
             let row = one_row().into_iter().map(|token| TokenWithSpan::new(token, span)).collect();
             written.push((at + 1..at + 1, row));
@@ -22,10 +19,29 @@ pub(crate) fn complete_empty_selects(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, written);
 }
 
-/// ` FROM (VALUES (1)) AS one`.
-fn one_row() -> [Token; 14] {
+/// Whether a `SELECT` has neither columns nor tables.
+fn is_empty(tokens: &[TokenWithSpan], select: usize) -> bool {
+    let is_one_of = |at: usize, words: &[&str]| words.iter().any(|word| is_word(&tokens[at], word));
+    match after(tokens, select) {
+        Some(next) if is_one_of(next, &["WHERE", "UNION", "INTERSECT", "EXCEPT"]) => true,
+        Some(next) if tokens[next].token != Token::RParen => false,
+        // `GRANT SELECT` has nothing behind it either.
+        _ => before(tokens, select).is_none_or(|at| {
+            tokens[at].token == Token::LParen
+                || is_one_of(at, &["AS", "UNION", "INTERSECT", "EXCEPT", "ALL", "DISTINCT"])
+        }),
+    }
+}
+
+/// ` FROM (SELECT FROM (VALUES (1)) AS one)`, which hides no column of an outer query.
+fn one_row() -> [Token; 20] {
     let space = Token::Whitespace(Whitespace::Space);
     [
+        space.clone(),
+        Token::make_keyword("FROM"),
+        space.clone(),
+        Token::LParen,
+        Token::make_keyword("SELECT"),
         space.clone(),
         Token::make_keyword("FROM"),
         space.clone(),
@@ -40,6 +56,7 @@ fn one_row() -> [Token; 14] {
         Token::make_keyword("AS"),
         space,
         Token::make_word("one", None),
+        Token::RParen,
     ]
 }
 
@@ -51,11 +68,16 @@ mod tests {
 
     #[test]
     fn what_has_nothing_gets_a_row() {
+        let row = "FROM (SELECT FROM (VALUES (1)) AS one)";
         for (text, expected) in [
-            ("SELECT", "SELECT FROM (VALUES (1)) AS one"),
-            ("SELECT EXISTS (select ), 1", "SELECT EXISTS (select FROM (VALUES (1)) AS one ), 1"),
-            ("SELECT FROM t", "SELECT FROM t"),
-            ("GRANT SELECT", "GRANT SELECT"),
+            ("SELECT", format!("SELECT {row}")),
+            ("SELECT EXISTS (select ), 1", format!("SELECT EXISTS (select {row} ), 1")),
+            (
+                "EXISTS (SELECT WHERE a) UNION ALL SELECT",
+                format!("EXISTS (SELECT {row} WHERE a) UNION ALL SELECT {row}"),
+            ),
+            ("SELECT FROM t", "SELECT FROM t".to_owned()),
+            ("GRANT SELECT", "GRANT SELECT".to_owned()),
         ] {
             let mut tokens = Tokenizer::new(&GenericDialect, text).tokenize_with_location().unwrap();
             complete_empty_selects(&mut tokens);

@@ -1,7 +1,8 @@
 //! Tokens that the parser reads differently from PostgreSQL: `x ISNULL` and `x NOTNULL` are tests, which the parser
 //! takes for aliases; two texts with a newline between them are one, and an error on one line, where the parser takes
 //! the second for an alias; letters directly after a number are an error, where the parser mistakes them for an alias;
-//! and `U&'\00e9'` is a text, which DataFusion does not plan.
+//! `U&'\00e9'` is a text, which DataFusion does not plan; and so is `$$it's$$`, which the parser reads as an expression
+//! only.
 //!
 //! [#1927](https://github.com/apache/datafusion-sqlparser-rs/pull/1927) (`NOTNULL`) and
 //! [#2167](https://github.com/apache/datafusion-sqlparser-rs/pull/2167) (two texts) of the parser are for other
@@ -87,13 +88,16 @@ fn ends_operand(token: &Token) -> bool {
     }
 }
 
-/// Makes plain texts of those with escaped characters, `U&'\00e9'`, which the tokenizer has replaced already.
+/// Makes plain texts of those with escaped characters, `U&'\00e9'`, which the tokenizer has replaced already, and of
+/// those between dollars.
 pub(crate) fn write_plain_texts(tokens: &mut [TokenWithSpan]) {
     for TokenWithSpan { token, .. } in tokens {
-        if let Token::UnicodeStringLiteral(text) = token {
-            let text = std::mem::take(text);
-            *token = Token::SingleQuotedString(text);
-        }
+        let text = match token {
+            Token::UnicodeStringLiteral(text) => std::mem::take(text),
+            Token::DollarQuotedString(quoted) => std::mem::take(&mut quoted.value),
+            _ => continue,
+        };
+        *token = Token::SingleQuotedString(text);
     }
 }
 

@@ -1,13 +1,16 @@
 //! Empty window frames, such as `ROWS BETWEEN 2 FOLLOWING AND 1 FOLLOWING`, which DataFusion refuses. An aggregate over
-//! an empty frame gets a FILTER that excludes all rows. DataFusion panics on a function that returns a value of one row
-//! of the frame and has no argument, such as `first_value() OVER ()`, so that call is refused. It also panics on
-//! offsets near the largest number of 64 bits.
+//! an empty frame gets a FILTER that excludes all rows. A frame of `RANGE` is empty only for rows with a key: those
+//! whose key is NULL see each other. So it becomes the frame of the rows with the same key, and the FILTER leaves those
+//! without one.
+//!
+//! DataFusion panics on a function that returns a value of one row of the frame and has no argument, such as
+//! `first_value() OVER ()`, so that call is refused. It also panics on offsets near the largest number of 64 bits.
 //!
 //! The first panic is fixed upstream by [#24595](https://github.com/apache/datafusion/pull/24595), which is not in
 //! 55.2; for empty frames and large offsets no upstream issue is known.
 
 use crate::text::errors::sql_error;
-use crate::workarounds::syntax::expression;
+use crate::workarounds::syntax::{binary, expression};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArguments, UnaryOperator, Value, ValueWithSpan, WindowFrameBound,
@@ -110,26 +113,35 @@ pub(crate) fn empty_frame(expr: &mut Expr) -> Result<()> {
         return Err(sql_error(format!("{name} takes an argument")).with_hint(format!("write {name}(column)")));
     }
     let Function { over: Some(WindowType::WindowSpec(spec)), filter, .. } = call else { return Ok(()) };
-    let Some(frame) = spec.window_frame.as_ref().filter(|frame| frame.units != WindowFrameUnits::Range) else {
-        return Ok(());
-    };
+    let Some(frame) = spec.window_frame.as_mut() else { return Ok(()) };
     if !is_empty(&frame.start_bound, frame.end_bound.as_ref()) {
         return Ok(());
     }
-    spec.window_frame = None;
+    // Whether the frame of a row is not empty.
+    let mut is_left = Expr::value(Value::Boolean(false));
+    if frame.units == WindowFrameUnits::Range {
+        let [by] = spec.order_by.as_slice() else { return Ok(()) };
+        is_left = Expr::IsNull(Box::new(Expr::Nested(Box::new(by.expr.clone()))));
+        (frame.start_bound, frame.end_bound) = (WindowFrameBound::CurrentRow, Some(WindowFrameBound::CurrentRow));
+    } else {
+        spec.window_frame = None;
+    }
     if WITHOUT_FRAME.contains(&name.as_str()) {
         return Ok(());
     }
     if OF_ONE_ROW.contains(&name.as_str()) {
-        let mut nothing = expression("CASE WHEN FALSE THEN NULL END")?;
-        if let Expr::Case { conditions, .. } = &mut nothing
+        let mut chosen = expression("CASE WHEN FALSE THEN NULL END")?;
+        if let Expr::Case { conditions, .. } = &mut chosen
             && let Some(first) = conditions.first_mut()
         {
-            first.result = expr.clone();
+            (first.condition, first.result) = (is_left, expr.clone());
         }
-        *expr = nothing;
+        *expr = chosen;
     } else {
-        *filter = Some(Box::new(Expr::value(Value::Boolean(false))));
+        *filter = Some(Box::new(match filter.take() {
+            Some(condition) => binary(is_left, BinaryOperator::And, Expr::Nested(condition)),
+            None => is_left,
+        }));
     }
     Ok(())
 }
