@@ -182,7 +182,7 @@ pub(super) const FILE_FUNCTIONS: [FunctionNote; 7] = [
 /// The arguments of these.
 const FILES: &str = "file or [file, ...] [, option = value, ...]";
 
-pub(super) const NOTES: [FunctionNote; 204] = [
+pub(super) const NOTES: [FunctionNote; 205] = [
     ("abbrev", "address", "TEXT", "The shortest text of an address or network: 10.1/16."),
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     (
@@ -245,6 +245,7 @@ pub(super) const NOTES: [FunctionNote; 204] = [
     ("generate_series", "from, to [, step]", "rows", "Integers, decimals or times from the first to the last."),
     ("get_bit", "bytes, n", "INT", "The bit at position n from 0, of each byte the least significant first."),
     ("get_byte", "bytes, n", "INT", "The byte at position n from 0."),
+    ("get_current_ts_config", "", "TEXT", "The configuration of full-text search that calls without one use."),
     ("histogram", "v, min, max, n", "BIGINT[]", "How many values lie in each of n equal parts of a range."),
     ("host", "address", "TEXT", "The address without the length of its mask."),
     ("hostmask", "address", "INET", "The bits that name the host, as an address."),
