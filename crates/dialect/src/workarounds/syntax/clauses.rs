@@ -96,7 +96,8 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     mark_returned_instants(statement)?;
     let declares = matches!(statement, Statement::CreateTable(_) | Statement::AlterTable(_));
     let answers = has_answer(statement);
-    match visit_mut(statement, &mut Clauses { depth: 0, declares, answers }) {
+    let is_parsed_again = matches!(statement, Statement::CreateTable(_) | Statement::CreateView(_));
+    match visit_mut(statement, &mut Clauses { depth: 0, declares, answers, is_parsed_again }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {
             keep_texts(statement, texts);
@@ -131,6 +132,8 @@ struct Clauses {
     declares: bool,
     /// Whether the columns of the outermost query are those of an answer.
     answers: bool,
+    /// Whether the query of a declaration is parsed again by itself, when the tables that it reads are known.
+    is_parsed_again: bool,
 }
 
 impl VisitorMut for Clauses {
@@ -186,8 +189,8 @@ impl VisitorMut for Clauses {
             return merge_columns(select, order_by.as_mut());
         }
         match count_rows(query) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
+            Err(error) if !self.is_parsed_again => ControlFlow::Break(error),
+            _ => ControlFlow::Continue(()),
         }
     }
 
