@@ -6,6 +6,7 @@ use super::outer_columns::{
     Renaming, expression_subquery_mut, outer_columns, outer_columns_of, renamed, schemas_of_inputs,
 };
 use crate::functions::numbers::row_bounds::row_bound;
+use crate::text::plan_subqueries::is_subquery;
 use crate::text::plan_walk::DynWalk;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
@@ -71,6 +72,21 @@ impl<'a> Domain<'a> {
     /// All columns of an outer plan, whose rows all count. The subquery must compute its rows from one outer row each.
     pub(super) fn of_rows(outer: &'a LogicalPlan, names: &'a Names) -> Self {
         Self { columns: outer.schema().columns(), outer, names, keeps_rows: true }
+    }
+
+    /// The value of a subquery that only computes it from one outer row, such as `(SELECT t.a + 1)`, as an expression of
+    /// the outer plan. `None` of others.
+    pub(super) fn value_of_row(&self, subquery: &LogicalPlan) -> Result<Option<Expr>> {
+        let LogicalPlan::Projection(projection) = subquery else { return Ok(None) };
+        let has_one_row = matches!(projection.input.as_ref(), LogicalPlan::EmptyRelation(of) if of.produce_one_row);
+        match projection.expr.as_slice() {
+            [value]
+                if has_one_row && !self.columns.is_empty() && !value.dyn_exists(|expr| Ok(is_subquery(expr)))? =>
+            {
+                self.replaced(value.clone().unalias(), &self.columns, &[]).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Whether a plan mentions one of the domain's columns.
