@@ -213,6 +213,7 @@ impl Configuration {
     /// The configuration of calls that name none.
     pub(super) const DEFAULT: Self = Self::English;
 
+    /// The name in SQL.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::English => "english",

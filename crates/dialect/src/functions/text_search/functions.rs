@@ -258,9 +258,8 @@ pub(crate) fn search_call_of(function: &ScalarUDF) -> Option<SearchCall> {
 
 /// `get_current_ts_config()`: the configuration of calls that name none.
 pub(super) fn default_configuration() -> ScalarUDF {
-    let name = |_: &[ArrayRef]| -> Result<ArrayRef> {
-        Ok(Arc::new(StringArray::from(vec![Configuration::DEFAULT.name()])))
-    };
+    let name =
+        |_: &[ArrayRef]| -> Result<ArrayRef> { Ok(Arc::new(StringArray::from(vec![Configuration::DEFAULT.name()]))) };
     Plain::new("get_current_ts_config", &[&[]], DataType::Utf8, name).udf()
 }
 

@@ -1,6 +1,6 @@
 //! Operators of full-text search: `@@`, `||`, `&&`, `<->`, `@>` and `<@`. A constant of text beside a vector or a query
-//! is read as one. `@@` of two texts asks whether the first one has the words of the second. Of other values, it asks for
-//! the answer of an SQL/JSON path.
+//! is read as one. `@@` of two texts asks whether the first one has the words of the second. Of other values, it asks
+//! for the answer of an SQL/JSON path.
 //!
 //! Part of [`ordered_texts`](super).
 
@@ -77,9 +77,7 @@ fn is_searched(operand: &Expr, schema: &DFSchema) -> bool {
         Expr::Placeholder(_) => false,
         Expr::ScalarFunction(call) if call.func.name() == JSON_PATH => false,
         operand if is_untyped(operand) => true,
-        operand => {
-            text_type_of(operand, schema).is_none() && operand.get_type(schema).is_ok_and(|of| is_text(&of))
-        }
+        operand => text_type_of(operand, schema).is_none() && operand.get_type(schema).is_ok_and(|of| is_text(&of)),
     }
 }
 

@@ -74,8 +74,8 @@ impl<'a> Domain<'a> {
         Self { columns: outer.schema().columns(), outer, names, keeps_rows: true }
     }
 
-    /// The value of a subquery that only computes it from one outer row, such as `(SELECT t.a + 1)`, as an expression of
-    /// the outer plan. `None` of others.
+    /// The value of a subquery that only computes it from one outer row, such as `(SELECT t.a + 1)`, as an expression
+    /// of the outer plan. `None` of others.
     pub(super) fn value_of_row(&self, subquery: &LogicalPlan) -> Result<Option<Expr>> {
         let LogicalPlan::Projection(projection) = subquery else { return Ok(None) };
         let has_one_row = matches!(projection.input.as_ref(), LogicalPlan::EmptyRelation(of) if of.produce_one_row);

@@ -1,6 +1,6 @@
 //! `LATERAL` subqueries that DataFusion cannot rewrite: those with `ORDER BY` and `LIMIT`, with conditions other than
-//! equalities, or over the elements of an array, as in `FROM t, unnest(t.a)`; and those that compute something from each
-//! row, as in `FROM t, LATERAL (SELECT t.a + 1)`, which need no join.
+//! equalities, or over the elements of an array, as in `FROM t, unnest(t.a)`. Those that only compute something from
+//! each row, as in `FROM t, LATERAL (SELECT t.a + 1)`, need no join.
 
 use super::domain::{Domain, Names};
 use super::outer_columns::{has_distant_columns, outer_columns, reaches_beyond, subquery_of};

@@ -1,10 +1,11 @@
-//! `FETCH FIRST (n + 1) ROWS ONLY` is `LIMIT (n + 1)`, and `FETCH FIRST (n + 1) ROWS WITH TIES` is a `LIMIT` with a call
-//! that marks it. The parser knows only numbers after `FIRST`.
+//! `FETCH FIRST (n + 1) ROWS ONLY` is `LIMIT (n + 1)`, and `FETCH FIRST (n + 1) ROWS WITH TIES` is a `LIMIT` with a
+//! call that marks it. The parser knows only numbers after `FIRST`.
 //!
 //! Part of [`statement_words`](super::statement_words).
 
 use super::words::{TokenReplacement, after, before, is_word, replace};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
+use std::ops::Range;
 
 /// The function around the number of rows in a `LIMIT` that also returns rows equal to the last one.
 pub(crate) const WITH_TIES: &str = "\u{1}with ties";
@@ -26,10 +27,10 @@ pub(super) fn limit_fetched_rows(tokens: &mut Vec<TokenWithSpan>) {
         {
             let ties =
                 after(tokens, last).filter(|ties| is_word(&tokens[last], "WITH") && is_word(&tokens[*ties], "TIES"));
-            let mut write = |place: std::ops::Range<usize>, written_tokens: &[Token]| {
+            let mut write = |place: Range<usize>, others: &[Token]| {
                 let span = tokens[place.start].span;
                 let of = |token: &Token| TokenWithSpan::new(token.clone(), span);
-                written.push((place, written_tokens.iter().map(of).collect()));
+                written.push((place, others.iter().map(of).collect()));
             };
             let (limit, space) = (Token::make_keyword("LIMIT"), Token::Whitespace(Whitespace::Space));
             if let Some(ties) = ties {

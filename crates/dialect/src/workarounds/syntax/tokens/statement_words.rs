@@ -5,7 +5,7 @@
 //! `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`, `OVERRIDING ... VALUE` becomes a mark,
 //! `LIKE p ESCAPE e` with a column calls a function, and `CONCURRENTLY` in `DROP INDEX` becomes `PURGE`, a word that
 //! other dialects have at the end. `ONLY` before a table is left out. `COMMENT ON CONSTRAINT c ON t` is a comment on an
-//! index: comments are not kept. Other files rewrite `FETCH`, views with `RECURSIVE` and the columns of new tables.
+//! index: comments are not kept. Other files rewrite `FETCH` and the columns of new tables.
 //!
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
