@@ -200,23 +200,30 @@ impl<'a> Domain<'a> {
     fn of_distinct_on(&self, on: &DistinctOn) -> Result<Option<Spread>> {
         let Some(input) = self.spread(&on.input)? else { return Ok(None) };
         let inputs = [Arc::clone(on.input.schema())];
-        let columns = || input.values.iter().cloned().map(Expr::Column);
+        let columns: Vec<Expr> = input.values.iter().cloned().map(Expr::Column).collect();
+        // The values of the domain are keys, and a key occurs once.
+        let is_other = |key: &Expr| !columns.contains(key);
         let mut keys = self.all_replaced(&on.on_expr, &input.values, &inputs)?;
-        keys.extend(columns());
+        keys.retain(is_other);
+        keys.extend(columns.iter().cloned());
         let mut exprs = self.all_replaced(&on.select_expr, &input.values, &inputs)?;
         for (expr, before) in exprs.iter_mut().zip(&on.select_expr) {
             restore_name(expr, before);
         }
-        exprs.extend(columns());
+        exprs.extend(columns.iter().cloned());
         let mut order = None;
         if let Some(before) = &on.sort_expr {
-            let mut by = Vec::with_capacity(before.len() + input.values.len());
-            for of in before {
-                let expr = self.replaced(of.expr.clone(), &input.values, &inputs)?;
-                by.push(SortExpr::new(expr, of.asc, of.nulls_first));
-            }
+            let replaced = |of: &SortExpr| -> Result<SortExpr> {
+                Ok(SortExpr::new(self.replaced(of.expr.clone(), &input.values, &inputs)?, of.asc, of.nulls_first))
+            };
             // All keys are first in the order.
-            by.splice(on.on_expr.len()..on.on_expr.len(), columns().map(|column| column.sort(true, false)));
+            let (of_keys, rest) = before.split_at(on.on_expr.len().min(before.len()));
+            let mut by = of_keys.iter().map(replaced).collect::<Result<Vec<SortExpr>>>()?;
+            by.retain(|of| is_other(&of.expr));
+            by.extend(columns.iter().map(|column| column.clone().sort(true, false)));
+            for of in rest {
+                by.push(replaced(of)?);
+            }
             order = Some(by);
         }
         let on = DistinctOn::try_new(keys, exprs, order, Arc::new(input.plan))?;
