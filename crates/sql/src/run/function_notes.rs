@@ -182,7 +182,7 @@ pub(super) const FILE_FUNCTIONS: [FunctionNote; 7] = [
 /// The arguments of these.
 const FILES: &str = "file or [file, ...] [, option = value, ...]";
 
-pub(super) const NOTES: [FunctionNote; 205] = [
+pub(super) const NOTES: [FunctionNote; 206] = [
     ("abbrev", "address", "TEXT", "The shortest text of an address or network: 10.1/16."),
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     (
@@ -389,6 +389,7 @@ pub(super) const NOTES: [FunctionNote; 205] = [
         "The bytes of a value: of its type; of texts, bytes, JSON and arrays, those in it and 4. NULL has none.",
     ),
     ("pg_get_serial_sequence", "table, column", "TEXT", "The name of the sequence of an identity column."),
+    ("pg_notify", "channel, payload", "TEXT", "Checks its arguments. Nothing is sent, because no session can listen."),
     ("pg_size_bytes", "text", "BIGINT", "The number of bytes that a text such as 1.5 kB means."),
     ("pg_size_pretty", "bytes", "TEXT", "A number of bytes with a unit: bytes, kB, MB, GB, TB, PB."),
     ("pg_sleep", "seconds", "TEXT", "Waits for a number of seconds."),
