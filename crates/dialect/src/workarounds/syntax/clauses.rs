@@ -173,8 +173,8 @@ impl VisitorMut for Clauses {
         {
             unite_times(values);
         }
-        if let (SetExpr::Values(values), true) = (query.body.as_mut(), self.depth > 0) {
-            in_rows(values);
+        if self.depth > 0 || (self.answers && matches!(query.body.as_ref(), SetExpr::SetOperation { .. })) {
+            in_rows(&mut query.body);
         }
         self.depth += 1;
         let Query { body, order_by, .. } = query;
