@@ -26,7 +26,10 @@ enum TimeToken<'a> {
 }
 
 /// Other words that may stand between the parts of a time.
-const FILLERS: [&str; 4] = ["ad", "at", "on", "t"];
+const FILLERS: [&str; 3] = ["ad", "at", "on"];
+
+/// The letter between a date and a time of day.
+const TIME_MARK: &str = "t";
 
 /// The Julian day of 1970-01-01.
 const JULIAN_EPOCH: i64 = 2_440_588;
@@ -97,20 +100,13 @@ fn numeric_field(text: &str) -> TimeToken<'_> {
                 _ => TimeToken::Number(fraction),
             }
         }
-        separator @ (b'-' | b'/') if next(digits.len() + 1).is_ascii_alphanumeric() => {
-            TimeToken::Date(before_clock(leading(text, 0, |byte| byte.is_ascii_alphanumeric() || byte == separator)))
+        separator @ (b'-' | b'/') if next(digits.len() + 1).is_ascii_digit() => {
+            TimeToken::Date(leading(text, 0, |byte| byte.is_ascii_digit() || byte == separator))
+        }
+        separator @ (b'-' | b'/') if next(digits.len() + 1).is_ascii_alphabetic() => {
+            TimeToken::Date(leading(text, 0, |byte| byte.is_ascii_alphanumeric() || byte == separator))
         }
         _ => TimeToken::Number(digits),
-    }
-}
-
-/// The part of a date before a `T` between digits, behind which a time of day begins: `2024-03-01T12`.
-fn before_clock(date: &str) -> &str {
-    let is_beginning =
-        |three: &[u8]| matches!(three, [day, b'T' | b't', hour] if day.is_ascii_digit() && hour.is_ascii_digit());
-    match date.as_bytes().windows(3).position(is_beginning) {
-        Some(day) => &date[..=day],
-        None => date,
     }
 }
 
@@ -133,7 +129,7 @@ fn word_field(text: &str) -> TimeToken<'_> {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'+' | b'-' | b':');
     match next {
         b'/' | b'_' | b'+' | b'-' => TimeToken::Zone(leading(text, 0, is_of_name)),
-        b'0'..=b'9' if !is_filler(word) => TimeToken::Zone(leading(text, 0, is_of_name)),
+        b'0'..=b'9' if !is_filler(word) && !is_time_mark(word) => TimeToken::Zone(leading(text, 0, is_of_name)),
         _ => TimeToken::Word(word),
     }
 }
@@ -145,6 +141,10 @@ fn month_of(word: &str) -> Option<i64> {
 
 fn is_filler(word: &str) -> bool {
     FILLERS.iter().any(|filler| word.eq_ignore_ascii_case(filler))
+}
+
+fn is_time_mark(word: &str) -> bool {
+    word.eq_ignore_ascii_case(TIME_MARK)
 }
 
 /// The parts of a time that were found in the fields of a text so far.
@@ -159,6 +159,8 @@ struct TimeParts<'a> {
     is_short_year: bool,
     has_month_word: bool,
     is_before_christ: bool,
+    /// Whether a mark says that a time of day follows the date.
+    has_time_mark: bool,
     clock: Option<Clock<'a>>,
     /// The first hour of the half of the day.
     half: Option<i64>,
@@ -288,6 +290,10 @@ impl<'a> TimeParts<'a> {
                 self.is_before_christ = true;
                 Some(())
             }
+            _ if is_time_mark(word) => {
+                self.has_time_mark = true;
+                (self.has_date() && self.clock.is_none()).then_some(())
+            }
             _ if is_filler(word) || is_weekday(word) => Some(()),
             _ => self.set_zone(word),
         }
@@ -312,6 +318,9 @@ impl<'a> TimeParts<'a> {
     fn finish(self) -> Option<WrittenTime<'a>> {
         let days = self.written_days()?;
         let mut time = self.clock;
+        if self.has_time_mark && time.is_none() {
+            return None;
+        }
         if let (Some(from), Some(clock)) = (self.half, &mut time) {
             let (hour, rest) = (clock.seconds / 3_600, clock.seconds % 3_600);
             if hour > 12 {
@@ -409,6 +418,8 @@ mod tests {
             "19970210 173201 America/Los_Angeles",
             "10FEB97 5:32:01PM PST+8",
             "1997.041 17:32:01 -8",
+            "1997-02-10T17:32:01-08:00:00",
+            "1997-02-10t173201 PST",
         ] {
             assert_eq!(seconds(text), seconds("1997-02-11 01:32:01 +0"), "{text}");
             assert!(read(text).is_some_and(|time| time.has_offset), "{text}");
@@ -435,6 +446,10 @@ mod tests {
             "1999.367",
             "10:00",
             "1999-01-08 14:00 PM",
+            "1999-01-08T",
+            "1999-01-08 T PST",
+            "T10:00:00 1999-01-08 PST",
+            "1999-08-Jan",
             "infinity",
             "8. Jänner 1999",
         ] {

@@ -234,6 +234,9 @@ fn wrong_argument(message: &str) -> Option<Sentence> {
     if message.starts_with("step can't be 0 for function ") || message == "Step cannot be zero" {
         return Some(Sentence::new("step size cannot equal zero"));
     }
+    if let Some(clause) = ["LIMIT", "OFFSET"].into_iter().find(|clause| is_below_zero(message, clause)) {
+        return Some(Sentence::new(format!("{clause} must not be negative")));
+    }
     if let Some(rest) = message.strip_prefix("Percentile value must be between 0.0 and 1.0 inclusive, ") {
         let fraction = rest.strip_suffix(" is invalid")?;
         return Some(Sentence::new(format!("percentile value {fraction} is not between 0 and 1")));
@@ -242,6 +245,11 @@ fn wrong_argument(message: &str) -> Option<Sentence> {
     let (name, _) = rest.split_once("'. Must be a supported arrow type name")?;
     let sentence = Sentence::new(format!("Arrow has no type named '{name}'"));
     Some(sentence.with_hint("write a name such as 'Int32' or 'Timestamp(ns)', or CAST(x AS TYPE) with a type of SQL"))
+}
+
+/// Whether the number of rows after a clause is negative: `LIMIT must be >= 0, '-1' was provided`.
+fn is_below_zero(message: &str, clause: &str) -> bool {
+    message.strip_prefix(clause).is_some_and(|rest| rest.starts_with(" must be >="))
 }
 
 /// A regular expression that cannot be compiled. The library shows it in several lines, in the form to which it was
@@ -332,6 +340,12 @@ mod tests {
             let message = format!("Regular expression did not compile: {message}");
             assert_eq!(shown(&message), "invalid regular expression: it is too large");
         }
+    }
+
+    #[test]
+    fn a_negative_number_of_rows_is_refused_as_in_postgresql() {
+        assert_eq!(shown("LIMIT must be >= 0, '-1' was provided"), "LIMIT must not be negative");
+        assert_eq!(shown("OFFSET must be >=0, '-1' was provided"), "OFFSET must not be negative");
     }
 
     #[test]

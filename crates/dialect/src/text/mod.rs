@@ -31,6 +31,7 @@ pub mod plan_subqueries;
 pub mod plan_walk;
 pub mod question_marks;
 pub mod quoted_names;
+pub mod recursive_views;
 pub mod relation_kind;
 pub mod relations;
 pub mod result_names;

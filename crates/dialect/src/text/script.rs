@@ -16,6 +16,11 @@ pub struct Statement {
 }
 
 impl Statement {
+    /// A statement with a text, which begins at a position of the script.
+    pub(super) fn new(text: String, position: SourcePosition) -> Self {
+        Self { text, position }
+    }
+
     /// The statement's text, without the `;` and surrounding space and comments.
     pub fn text(&self) -> &str {
         &self.text
@@ -85,7 +90,7 @@ impl Iterator for Statements<'_> {
             self.rest = "";
             return Some(Err(error.with_hint(format!("split it: the maximum is {SQL_BYTES_MAX} bytes"))));
         }
-        let statement = Statement { text: self.rest[..end].trim_end().to_owned(), position: self.position };
+        let statement = Statement::new(self.rest[..end].trim_end().to_owned(), self.position);
         self.pass(end);
         Some(Ok(statement))
     }

@@ -225,6 +225,8 @@ const OF_VALUES: &[Rule] = &[
     (&["width_bucket"], "2201G"),
     (&["nth_value must be greater than zero"], "22016"),
     (&["factorial of a negative number"], "22003"),
+    (&["channel name "], "22023"),
+    (&["payload string too long"], "22023"),
     (&["chr: "], "54000"),
     (&["the encoding '", "is not supported"], "0A000"),
     (&["unrecognized encoding"], "22023"),

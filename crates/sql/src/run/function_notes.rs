@@ -187,7 +187,7 @@ pub(super) const FILE_FUNCTIONS: [FunctionNote; 7] = [
 /// The arguments of these.
 const FILES: &str = "file or [file, ...] [, option = value, ...]";
 
-pub(super) const NOTES: [FunctionNote; 204] = [
+pub(super) const NOTES: [FunctionNote; 206] = [
     ("abbrev", "address", "TEXT", "The shortest text of an address or network: 10.1/16."),
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     (
@@ -250,6 +250,7 @@ pub(super) const NOTES: [FunctionNote; 204] = [
     ("generate_series", "from, to [, step]", "rows", "Integers, decimals or times from the first to the last."),
     ("get_bit", "bytes, n", "INT", "The bit at position n from 0, of each byte the least significant first."),
     ("get_byte", "bytes, n", "INT", "The byte at position n from 0."),
+    ("get_current_ts_config", "", "TEXT", "The configuration of full-text search that calls without one use."),
     ("histogram", "v, min, max, n", "BIGINT[]", "How many values lie in each of n equal parts of a range."),
     ("host", "address", "TEXT", "The address without the length of its mask."),
     ("hostmask", "address", "INET", "The bits that name the host, as an address."),
@@ -393,6 +394,7 @@ pub(super) const NOTES: [FunctionNote; 204] = [
         "The bytes of a value: of its type; of texts, bytes, JSON and arrays, those in it and 4. NULL has none.",
     ),
     ("pg_get_serial_sequence", "table, column", "TEXT", "The name of the sequence of an identity column."),
+    ("pg_notify", "channel, payload", "TEXT", "Checks its arguments. Nothing is sent, because no session can listen."),
     ("pg_size_bytes", "text", "BIGINT", "The number of bytes that a text such as 1.5 kB means."),
     ("pg_size_pretty", "bytes", "TEXT", "A number of bytes with a unit: bytes, kB, MB, GB, TB, PB."),
     ("pg_sleep", "seconds", "TEXT", "Waits for a number of seconds."),

@@ -33,6 +33,7 @@ use atsdb_dialect::parse::statement::parse_declaring;
 use atsdb_dialect::parse::with_clause::main_word;
 use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error, with_statement_hint};
 use atsdb_dialect::text::params::Parameters;
+use atsdb_dialect::text::recursive_views::plain_view;
 use atsdb_dialect::text::relation_kind::RelationKind;
 use atsdb_dialect::text::script::Statement;
 use atsdb_dialect::text::select_into::{SelectInto, is_select_into};
@@ -171,6 +172,8 @@ impl Session {
 
     fn declare(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
         self.skipped.lock().clear();
+        let recursive = plain_view(statement);
+        let statement = recursive.as_ref().unwrap_or(statement);
         match main_word(statement.text()).as_str() {
             "COPY" => return self.copy(statement.text(), statement.position(), parameters),
             "LOAD" if is_load_data(statement.text()) => return self.load(statement.text(), statement.position()),

@@ -29,6 +29,9 @@ const FOUND_BYTES_MAX: usize = (1 << 28) - 1;
 /// The maximum size in bytes of what paths find in the documents of one call, which are in memory at once.
 const ROWS_BYTES_MAX: usize = 1 << 30;
 
+/// The function that reads a text as an SQL/JSON path.
+pub(crate) const JSON_PATH: &str = "jsonpath_of";
+
 pub(super) fn functions() -> Vec<ScalarUDF> {
     let jsonb = |name: &'static str, compute: Compute| {
         Plain::variadic(name, DataType::Utf8, compute).returning(Returns::Declared(TextType::Jsonb)).udf()
@@ -50,7 +53,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         jsonb("jsonb_path_query_array_tz", |args| array("jsonb_path_query_array_tz", args)),
         texts_of("jsonb_path_elements", |args| list("jsonb_path_query", args)),
         texts_of("jsonb_path_elements_tz", |args| list("jsonb_path_query_tz", args)),
-        Plain::variadic("jsonpath_of", DataType::Utf8, paths).udf(),
+        Plain::variadic(JSON_PATH, DataType::Utf8, paths).udf(),
     ]
 }
 

@@ -6,6 +6,7 @@
 pub mod advisory_locks;
 pub mod identity;
 pub mod lock_table;
+mod notify;
 pub mod schema_names;
 pub mod sequences;
 pub mod sleep;
@@ -20,7 +21,7 @@ use sequences::sequence_functions;
 use statement_time::{now, statement_timestamp};
 
 pub(super) fn register(context: &SessionContext) {
-    for function in [version::function(), sleep::function(), now(), statement_timestamp(None)] {
+    for function in [version::function(), sleep::function(), notify::function(), now(), statement_timestamp(None)] {
         context.register_udf(function);
     }
     let of_names = search_path_functions(None).into_iter().chain(identity_functions(None));

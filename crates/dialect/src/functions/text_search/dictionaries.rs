@@ -213,6 +213,14 @@ impl Configuration {
     /// The configuration of calls that name none.
     pub(super) const DEFAULT: Self = Self::English;
 
+    /// The name in SQL.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::English => "english",
+            Self::Simple => "simple",
+        }
+    }
+
     /// The configuration with a name.
     pub(super) fn of_name(name: &str) -> Result<Self> {
         match plain_name(name).as_str() {

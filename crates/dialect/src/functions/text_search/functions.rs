@@ -1,7 +1,10 @@
 //! The SQL functions of full-text search. Vectors and queries are texts, which are read where they are arguments.
 
+pub(crate) use super::documents::QueryStyle;
+
 use super::cover_ranking::rank_by_covers;
-use super::documents::{QueryStyle, text_matches, to_query, to_vector, vector_matches};
+use super::dictionaries::Configuration;
+use super::documents::{text_matches, to_query, to_vector, vector_matches};
 use super::headline::headline;
 use super::operands::{Operands, Parameter, is_list, weight_of};
 use super::query::Joint;
@@ -10,6 +13,7 @@ use super::ranking::{DEFAULT_WEIGHTS, rank};
 use super::vector::{Lexeme, Vector};
 use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::{is_text, type_name};
+use crate::functions::base::plain::Plain;
 use crate::functions::base::text_types::{SearchType, TextType};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::{not_supported, sql_error};
@@ -250,6 +254,13 @@ pub(crate) fn search_function(call: SearchCall) -> ScalarUDF {
 /// The call that a function is.
 pub(crate) fn search_call_of(function: &ScalarUDF) -> Option<SearchCall> {
     function.inner().downcast_ref::<SearchFunction>().map(|function| function.call)
+}
+
+/// `get_current_ts_config()`: the configuration of calls that name none.
+pub(super) fn default_configuration() -> ScalarUDF {
+    let name =
+        |_: &[ArrayRef]| -> Result<ArrayRef> { Ok(Arc::new(StringArray::from(vec![Configuration::DEFAULT.name()]))) };
+    Plain::new("get_current_ts_config", &[&[]], DataType::Utf8, name).udf()
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]

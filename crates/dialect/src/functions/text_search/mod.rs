@@ -36,13 +36,13 @@ mod vector;
 mod words;
 
 use datafusion::prelude::SessionContext;
-use functions::{SearchCall, search_function};
+use functions::{SearchCall, default_configuration, search_function};
 
 pub(super) fn register(context: &SessionContext) {
     for call in SearchCall::NAMED {
         context.register_udf(search_function(call));
     }
-    for function in token_functions::functions() {
+    for function in token_functions::functions().into_iter().chain([default_configuration()]) {
         context.register_udf(function);
     }
 }

@@ -95,14 +95,16 @@ fn micros_of([year, month, day, hour, minute, second]: [f64; 6]) -> Option<i64> 
     if !within(year, -9_999.0, 99_999.0) || !within(month, 1.0, 12.0) || !within(day, 1.0, 31.0) {
         return None;
     }
-    let (year, month, day) = (year as i64, month as u32, day as u32);
+    // There is no year 0: the year -1 is the one before the year 1.
+    let (year, month, day) = match year as i64 {
+        0 => return None,
+        year => (if year < 0 { year + 1 } else { year }, month as u32, day as u32),
+    };
     let second_micros = (second * 1e6).round_ties_even();
     let is_time = within(hour, 0.0, 23.0) && within(minute, 0.0, 59.0) && within(second_micros, 0.0, 60e6);
-    if year == 0 || day > days_in_month(year, month) || !is_time {
+    if day > days_in_month(year, month) || !is_time {
         return None;
     }
-    // There is no year 0: the year -1 is the one before the year 1.
-    let year = if year < 0 { year + 1 } else { year };
     let minutes = hour as i64 * 60 + minute as i64;
     Some(days_from_civil(year, month, day) * DAY_MICROSECONDS + minutes * 60_000_000 + second_micros as i64)
 }

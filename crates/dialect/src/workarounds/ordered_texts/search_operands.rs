@@ -1,16 +1,18 @@
 //! Operators of full-text search: `@@`, `||`, `&&`, `<->`, `@>` and `<@`. A constant of text beside a vector or a query
-//! is read as one. Of other values, `@@` asks for the answer of an SQL/JSON path.
+//! is read as one. `@@` of two texts asks whether the first one has the words of the second. Of other values, it asks
+//! for the answer of an SQL/JSON path.
 //!
 //! Part of [`ordered_texts`](super).
 
 use super::own_order::{name_of_type, no_operator};
+use crate::functions::base::arguments::is_text;
 use crate::functions::base::text_types::SearchType;
-use crate::functions::json::path_query::path_match_operator;
-use crate::functions::text_search::functions::{SearchCall, search_call_of, search_function};
+use crate::functions::json::path_query::{JSON_PATH, path_match_operator};
+use crate::functions::text_search::functions::{QueryStyle, SearchCall, search_call_of, search_function};
 use crate::functions::types::declared::{is_untyped, text_type_of};
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 /// The operator between the words of a phrase.
@@ -34,6 +36,10 @@ impl ExprPlanner for SearchOperands {
         let RawBinaryExpr { op, left, right } = expr;
         if of_left.is_none() && of_right.is_none() {
             return Ok(match op {
+                B::AtAt if is_searched(&left, schema) && is_searched(&right, schema) => {
+                    let words = search_function(SearchCall::ToQuery(QueryStyle::Plain)).call(vec![right]);
+                    PlannerResult::Planned(search_function(SearchCall::TextMatches).call(vec![left, words]))
+                }
                 B::AtAt => PlannerResult::Planned(path_match_operator().call(vec![left, right])),
                 op => PlannerResult::Original(RawBinaryExpr { op, left, right }),
             });
@@ -62,6 +68,16 @@ impl ExprPlanner for SearchOperands {
             _ => return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right })),
         };
         Ok(PlannerResult::Planned(search_function(call).call(operands)))
+    }
+}
+
+/// Whether a value is a text of no other type: neither JSON nor an SQL/JSON path. A parameter may be either.
+fn is_searched(operand: &Expr, schema: &DFSchema) -> bool {
+    match operand {
+        Expr::Placeholder(_) => false,
+        Expr::ScalarFunction(call) if call.func.name() == JSON_PATH => false,
+        operand if is_untyped(operand) => true,
+        operand => text_type_of(operand, schema).is_none() && operand.get_type(schema).is_ok_and(|of| is_text(&of)),
     }
 }
 

@@ -6,6 +6,7 @@ use super::outer_columns::{
     Renaming, expression_subquery_mut, outer_columns, outer_columns_of, renamed, schemas_of_inputs,
 };
 use crate::functions::numbers::row_bounds::row_bound;
+use crate::text::plan_subqueries::is_subquery;
 use crate::text::plan_walk::DynWalk;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
@@ -71,6 +72,21 @@ impl<'a> Domain<'a> {
     /// All columns of an outer plan, whose rows all count. The subquery must compute its rows from one outer row each.
     pub(super) fn of_rows(outer: &'a LogicalPlan, names: &'a Names) -> Self {
         Self { columns: outer.schema().columns(), outer, names, keeps_rows: true }
+    }
+
+    /// The value of a subquery that only computes it from one outer row, such as `(SELECT t.a + 1)`, as an expression
+    /// of the outer plan. `None` of others.
+    pub(super) fn value_of_row(&self, subquery: &LogicalPlan) -> Result<Option<Expr>> {
+        let LogicalPlan::Projection(projection) = subquery else { return Ok(None) };
+        let has_one_row = matches!(projection.input.as_ref(), LogicalPlan::EmptyRelation(of) if of.produce_one_row);
+        match projection.expr.as_slice() {
+            [value]
+                if has_one_row && !self.columns.is_empty() && !value.dyn_exists(|expr| Ok(is_subquery(expr)))? =>
+            {
+                self.replaced(value.clone().unalias(), &self.columns, &[]).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Whether a plan mentions one of the domain's columns.
@@ -184,23 +200,30 @@ impl<'a> Domain<'a> {
     fn of_distinct_on(&self, on: &DistinctOn) -> Result<Option<Spread>> {
         let Some(input) = self.spread(&on.input)? else { return Ok(None) };
         let inputs = [Arc::clone(on.input.schema())];
-        let columns = || input.values.iter().cloned().map(Expr::Column);
+        let columns: Vec<Expr> = input.values.iter().cloned().map(Expr::Column).collect();
+        // The values of the domain are keys, and a key occurs once.
+        let is_other = |key: &Expr| !columns.contains(key);
         let mut keys = self.all_replaced(&on.on_expr, &input.values, &inputs)?;
-        keys.extend(columns());
+        keys.retain(is_other);
+        keys.extend(columns.iter().cloned());
         let mut exprs = self.all_replaced(&on.select_expr, &input.values, &inputs)?;
         for (expr, before) in exprs.iter_mut().zip(&on.select_expr) {
             restore_name(expr, before);
         }
-        exprs.extend(columns());
+        exprs.extend(columns.iter().cloned());
         let mut order = None;
         if let Some(before) = &on.sort_expr {
-            let mut by = Vec::with_capacity(before.len() + input.values.len());
-            for of in before {
-                let expr = self.replaced(of.expr.clone(), &input.values, &inputs)?;
-                by.push(SortExpr::new(expr, of.asc, of.nulls_first));
-            }
+            let replaced = |of: &SortExpr| -> Result<SortExpr> {
+                Ok(SortExpr::new(self.replaced(of.expr.clone(), &input.values, &inputs)?, of.asc, of.nulls_first))
+            };
             // All keys are first in the order.
-            by.splice(on.on_expr.len()..on.on_expr.len(), columns().map(|column| column.sort(true, false)));
+            let (of_keys, rest) = before.split_at(on.on_expr.len().min(before.len()));
+            let mut by = of_keys.iter().map(replaced).collect::<Result<Vec<SortExpr>>>()?;
+            by.retain(|of| is_other(&of.expr));
+            by.extend(columns.iter().map(|column| column.clone().sort(true, false)));
+            for of in rest {
+                by.push(replaced(of)?);
+            }
             order = Some(by);
         }
         let on = DistinctOn::try_new(keys, exprs, order, Arc::new(input.plan))?;

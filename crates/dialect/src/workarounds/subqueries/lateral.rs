@@ -1,5 +1,6 @@
 //! `LATERAL` subqueries that DataFusion cannot rewrite: those with `ORDER BY` and `LIMIT`, with conditions other than
-//! equalities, or over the elements of an array, as in `FROM t, unnest(t.a)`.
+//! equalities, or over the elements of an array, as in `FROM t, unnest(t.a)`. Those that only compute something from
+//! each row, as in `FROM t, LATERAL (SELECT t.a + 1)`, need no join.
 
 use super::domain::{Domain, Names};
 use super::outer_columns::{has_distant_columns, outer_columns, reaches_beyond, subquery_of};
@@ -23,7 +24,7 @@ pub(super) fn lateral(join: Join, names: &Names) -> Result<Transformed<LogicalPl
     let subquery = subquery_of(&join.right);
     if let Some(subquery) = subquery
         && join.join_type == JoinType::Inner
-        && returns_elements(subquery)?
+        && is_of_one_row(subquery)?
         && let Some(plan) = applied(&join, names)?
     {
         return Ok(Transformed::yes(plan));
@@ -66,13 +67,15 @@ fn is_left(subquery: &LogicalPlan, join: &Join) -> Result<bool> {
         && pulls_up(subquery, pull_up)?)
 }
 
-/// Whether a subquery returns elements of arrays, and computes its rows from one outer row each.
-fn returns_elements(subquery: &LogicalPlan) -> Result<bool> {
-    let (mut has_elements, mut is_plain) = (false, true);
+/// Whether a subquery computes its rows from one outer row each, such as `SELECT t.a + 1` and `SELECT unnest(t.a)`.
+fn is_of_one_row(subquery: &LogicalPlan) -> Result<bool> {
+    let mut is_plain = true;
     subquery.dyn_apply_with_subqueries(|plan| {
         match plan {
-            LogicalPlan::Unnest(_) => has_elements = true,
-            LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Filter(_) => {}
+            LogicalPlan::Projection(_)
+            | LogicalPlan::SubqueryAlias(_)
+            | LogicalPlan::Filter(_)
+            | LogicalPlan::Unnest(_) => {}
             LogicalPlan::EmptyRelation(empty) if empty.produce_one_row => {}
             _ => is_plain = false,
         }
@@ -81,7 +84,7 @@ fn returns_elements(subquery: &LogicalPlan) -> Result<bool> {
             Ok(TreeNodeRecursion::Continue)
         })
     })?;
-    Ok(has_elements && is_plain)
+    Ok(is_plain)
 }
 
 /// The rows that such a subquery returns for each row of the left side.

@@ -1,7 +1,7 @@
 //! Replaces the subqueries of one step of a plan, except those that are left to DataFusion.
 
 use super::answers::{SubqueryContext, answer};
-use super::domain::Names;
+use super::domain::{Domain, Names};
 use super::first_conditions::before_subqueries;
 use super::first_rows::computed_below;
 use super::lateral::pulls_up;
@@ -68,9 +68,15 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
         let may_be_left = !compares_subqueries(&expr)?;
         let rewritten = expr.dyn_transform_up(|expr| {
             let Some(subquery) = expression_subquery(&expr) else { return Ok(Transformed::no(expr)) };
-            if reaches_beyond(&subquery.subquery, &schemas)?
-                || (may_be_left && is_left(step, &expr, &subquery.subquery)?)
+            if reaches_beyond(&subquery.subquery, &schemas)? {
+                return Ok(Transformed::no(expr));
+            }
+            if matches!(expr, Expr::ScalarSubquery(_))
+                && let Some(value) = Domain::of(&subquery.subquery, &input, names)?.value_of_row(&subquery.subquery)?
             {
+                return Ok(Transformed::yes(value));
+            }
+            if may_be_left && is_left(step, &expr, &subquery.subquery)? {
                 return Ok(Transformed::no(expr));
             }
             let context =

@@ -98,7 +98,8 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     mark_returned_instants(statement)?;
     let declares = matches!(statement, Statement::CreateTable(_) | Statement::AlterTable(_));
     let answers = has_answer(statement);
-    match visit_mut(statement, &mut Clauses { depth: 0, declares, answers }) {
+    let is_parsed_again = matches!(statement, Statement::CreateTable(_) | Statement::CreateView(_));
+    match visit_mut(statement, &mut Clauses { depth: 0, declares, answers, is_parsed_again }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {
             keep_texts(statement, texts);
@@ -133,6 +134,8 @@ struct Clauses {
     declares: bool,
     /// Whether the columns of the outermost query are those of an answer.
     answers: bool,
+    /// Whether the query of a declaration is parsed again by itself, when the tables that it reads are known.
+    is_parsed_again: bool,
 }
 
 impl VisitorMut for Clauses {
@@ -172,8 +175,8 @@ impl VisitorMut for Clauses {
         {
             type_rows(values);
         }
-        if let (SetExpr::Values(values), true) = (query.body.as_mut(), self.depth > 0) {
-            in_rows(values);
+        if self.depth > 0 || (self.answers && matches!(query.body.as_ref(), SetExpr::SetOperation { .. })) {
+            in_rows(&mut query.body);
         }
         self.depth += 1;
         let Query { body, order_by, .. } = query;
@@ -188,8 +191,8 @@ impl VisitorMut for Clauses {
             return merge_columns(select, order_by.as_mut());
         }
         match count_rows(query) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
+            Err(error) if !self.is_parsed_again => ControlFlow::Break(error),
+            _ => ControlFlow::Continue(()),
         }
     }
 

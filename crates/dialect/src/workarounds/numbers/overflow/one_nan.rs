@@ -117,10 +117,6 @@ impl GroupsAccumulator for OneNanOfGroups {
         self.0.convert_to_state(values, opt_filter)
     }
 
-    fn supports_convert_to_state(&self) -> bool {
-        self.0.supports_convert_to_state()
-    }
-
     fn size(&self) -> usize {
         self.0.size()
     }

@@ -8,7 +8,7 @@ use crate::text::tree_walk::visit_expressions_mut;
 use crate::workarounds::syntax::names::distinct_name::distinct;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Select,
-    SelectItem, UnaryOperator, Value, ValueWithSpan, Values, VisitMut,
+    SelectItem, SetExpr, UnaryOperator, Value, ValueWithSpan, VisitMut,
 };
 use std::ops::ControlFlow;
 
@@ -93,9 +93,17 @@ pub(crate) fn in_columns(select: &mut Select) {
     }
 }
 
-/// Casts the integers in VALUES that another query reads.
-pub(crate) fn in_rows(values: &mut Values) {
-    values.rows.iter_mut().flat_map(|row| row.iter_mut()).for_each(narrow);
+/// Casts the integers in the VALUES of a query, or of the set operations in it. The visitor sees queries in parentheses
+/// by themselves.
+pub(crate) fn in_rows(body: &mut SetExpr) {
+    match body {
+        SetExpr::Values(values) => values.rows.iter_mut().flat_map(|row| row.iter_mut()).for_each(narrow),
+        SetExpr::SetOperation { left, right, .. } => {
+            in_rows(left);
+            in_rows(right);
+        }
+        _ => {}
+    }
 }
 
 /// Casts the result of a function that is an INT in PostgreSQL.

@@ -10,12 +10,14 @@ use crate::text::tree_walk::visit_expressions;
 use crate::workarounds::syntax::forms::composed_functions::filled;
 use crate::workarounds::syntax::names::output_names;
 use crate::workarounds::syntax::rows::names_beside_rows::has_rows;
+use crate::workarounds::syntax::tokens::fetched_rows::WITH_TIES;
 use crate::workarounds::syntax::{binary, expression, expression_of, query_body};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Fetch, Function, Ident, LimitClause, OrderBy, OrderByKind, Query, Select,
-    SelectItem, SetExpr, TableFactor, UnaryOperator, Value, ValueWithSpan, WindowType,
+    BinaryOperator, DataType, Expr, Fetch, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    LimitClause, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, UnaryOperator, Value,
+    ValueWithSpan, WindowType,
 };
 use std::fmt::Display;
 use std::ops::ControlFlow;
@@ -40,6 +42,13 @@ pub(crate) fn settle_limits(query: &mut Query) -> Result<()> {
         }
         query.limit_clause = Some(LimitClause::LimitOffset { limit: Some(quantity), offset, limit_by: Vec::new() });
     }
+    if let Some(LimitClause::LimitOffset { limit: Some(limit), offset, .. }) = &query.limit_clause
+        && let Some(quantity) = counted_with_ties(limit)
+    {
+        let (quantity, offset) = (quantity.clone(), offset.as_ref().map(|offset| offset.value.clone()));
+        query.limit_clause = None;
+        return limit_ranks(query, quantity, offset);
+    }
     if query.limit_clause.as_ref().is_some_and(asks) {
         return limit_numbers(query);
     }
@@ -49,6 +58,16 @@ pub(crate) fn settle_limits(query: &mut Query) -> Result<()> {
             offset.iter_mut().try_for_each(|offset| as_integer(&mut offset.value, "OFFSET"))
         }
         _ => Ok(()),
+    }
+}
+
+/// The number of rows of a `FETCH FIRST (...) ROWS WITH TIES`, if the parser has seen it as this `LIMIT`.
+fn counted_with_ties(limit: &Expr) -> Option<&Expr> {
+    let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = limit else { return None };
+    let is_mark = name.0.last().and_then(|part| part.as_ident()).is_some_and(|name| name.value == WITH_TIES);
+    match list.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(quantity))] if is_mark => Some(quantity),
+        _ => None,
     }
 }
 
@@ -130,6 +149,9 @@ fn limit_ranks(query: &mut Query, mut quantity: Expr, offset: Option<Expr>) -> R
     refuse_negative(&quantity, "LIMIT")?;
     offset.iter().try_for_each(|offset| refuse_negative(offset, "OFFSET"))?;
     as_integer(&mut quantity, "LIMIT")?;
+    if !matches!(quantity, Expr::Value(_)) {
+        quantity = filled("row_bound(CAST(a AS BIGINT), 'LIMIT')", &[&quantity])?;
+    }
     enclose(query, what)?;
     let rank = window("rank() OVER ()", query, what)?;
     let Some(offset) = offset else { return add_condition(query, binary(rank, BinaryOperator::LtEq, quantity), what) };

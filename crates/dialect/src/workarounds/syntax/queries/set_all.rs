@@ -6,10 +6,12 @@
 
 use crate::text::errors::not_supported;
 use crate::text::relations::columns_of_values;
+use crate::text::result_names::result_name;
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     Expr, Ident, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement, TableFactor, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -27,7 +29,7 @@ fn of_body(body: &mut SetExpr) -> Result<()> {
     let (SetOperator::Except | SetOperator::Intersect, SetQuantifier::All) = (&*op, &*set_quantifier) else {
         return Ok(());
     };
-    let Some(names) = names(left) else {
+    let Some(names) = names(left, ToString::to_string) else {
         let hint = "name the columns instead of *";
         return Err(not_supported(format_args!("{op} ALL of all columns")).with_hint(hint));
     };
@@ -35,26 +37,44 @@ fn of_body(body: &mut SetExpr) -> Result<()> {
     Ok(())
 }
 
-/// The names of the columns; `None` if a `*` hides their number.
-fn names(body: &SetExpr) -> Option<Vec<String>> {
+/// The names of the columns, where `name_of` names those without a name; `None` if a `*` hides their number.
+fn names(body: &SetExpr, name_of: fn(&Expr) -> String) -> Option<Vec<String>> {
     match body {
-        SetExpr::Select(select) => of_select(select),
-        SetExpr::Query(query) => names(&query.body),
-        SetExpr::SetOperation { left, .. } => names(left),
+        SetExpr::Select(select) => of_select(select, name_of),
+        SetExpr::Query(query) => names(&query.body, name_of),
+        SetExpr::SetOperation { left, .. } => names(left, name_of),
         SetExpr::Values(values) => Some(columns_of_values(values)),
         _ => None,
     }
 }
 
-fn of_select(select: &Select) -> Option<Vec<String>> {
+fn of_select(select: &Select, name_of: fn(&Expr) -> String) -> Option<Vec<String>> {
+    if let ([SelectItem::Wildcard(options)], [from]) = (select.projection.as_slice(), select.from.as_slice())
+        && *options == WildcardAdditionalOptions::default()
+        && from.joins.is_empty()
+    {
+        return of_subquery(&from.relation);
+    }
     let name = |item: &SelectItem| match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
         SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(name.value.clone()),
         SelectItem::UnnamedExpr(Expr::CompoundIdentifier(names)) => names.last().map(|name| name.value.clone()),
-        SelectItem::UnnamedExpr(expr) => Some(expr.to_string()),
+        SelectItem::UnnamedExpr(expr) => Some(name_of(expr)),
         _ => None,
     };
     select.projection.iter().map(name).collect()
+}
+
+/// The names of the columns of a subquery in FROM. Its alias may name the first ones.
+fn of_subquery(relation: &TableFactor) -> Option<Vec<String>> {
+    let TableFactor::Derived { subquery, alias, .. } = relation else { return None };
+    let name_of = |expr: &Expr| result_name(expr).map_or_else(|| expr.to_string(), |name| name.value);
+    let mut names = names(&subquery.body, name_of)?;
+    let renamed = alias.iter().flat_map(|alias| &alias.columns);
+    for (name, column) in names.iter_mut().zip(renamed) {
+        name.clone_from(&column.name.value);
+    }
+    Some(names)
 }
 
 fn numbered(op: SetOperator, names: &[String], left: SetExpr, right: SetExpr) -> Result<SetExpr> {

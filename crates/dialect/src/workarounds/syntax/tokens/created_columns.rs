@@ -6,7 +6,7 @@
 
 use super::words::{after, before, blank, is_significant, is_word};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 /// The name of the query, which no statement can use.
 pub const CREATED_QUERY: &str = "\u{1}created";
@@ -49,24 +49,28 @@ fn last(tokens: &[TokenWithSpan]) -> Option<usize> {
     tokens.iter().rposition(is_last)
 }
 
-/// Moves the names of the columns after the query.
+/// Moves the names of the columns after the query. Clauses between both stay before the query.
 fn name_columns(tokens: &mut Vec<TokenWithSpan>, table: usize) {
-    let Some((columns, query)) = columns_and_query(tokens, table) else { return };
+    let Some((columns, clauses, query)) = columns_and_query(tokens, table) else { return };
     let span = tokens[*columns.start()].span;
     let with_span = |token: Token| TokenWithSpan::new(token, span);
     let names = tokens[columns.clone()].to_vec();
     let [named, select, from] = ["AS", "SELECT", "FROM"].map(Token::make_keyword);
     let before = [named.clone(), select, Token::Mul, from, Token::LParen];
     let behind = [Token::RParen, named, Token::make_word(CREATED_QUERY, Some('"'))];
-    let mut written: Vec<TokenWithSpan> = before.map(with_span).to_vec();
+    let mut written = tokens[clauses].to_vec();
+    written.extend(before.map(with_span));
     written.extend_from_slice(&tokens[query.clone()]);
     written.extend(behind.map(with_span));
     written.extend(names);
     tokens.splice(*columns.start()..=*query.end(), written);
 }
 
-/// The places of the names with their parentheses, and of the query, after the word `TABLE`.
-fn columns_and_query(tokens: &[TokenWithSpan], table: usize) -> Option<(RangeInclusive<usize>, RangeInclusive<usize>)> {
+/// The places of the names with their parentheses, of the clauses after them, and of the query, after the word `TABLE`.
+fn columns_and_query(
+    tokens: &[TokenWithSpan],
+    table: usize,
+) -> Option<(RangeInclusive<usize>, Range<usize>, RangeInclusive<usize>)> {
     let mut at = table;
     // `IF NOT EXISTS`, and the name.
     let open = loop {
@@ -87,7 +91,8 @@ fn columns_and_query(tokens: &[TokenWithSpan], table: usize) -> Option<(RangeInc
             _ => return None,
         }
     };
-    let query = after(tokens, close).filter(|next| is_word(&tokens[*next], "AS")).and_then(|at| after(tokens, at))?;
+    let as_word = (close..tokens.len()).find(|at| is_word(&tokens[*at], "AS"))?;
+    let query = after(tokens, as_word)?;
     let end = last(tokens).filter(|end| *end >= query)?;
-    Some((open..=close, query..=end))
+    Some((open..=close, close + 1..as_word, query..=end))
 }

@@ -9,6 +9,7 @@ pub(crate) mod created_columns;
 pub(crate) mod dialect;
 pub(crate) mod distinct_from;
 pub(crate) mod empty_selects;
+pub(crate) mod fetched_rows;
 pub(crate) mod frame_bounds;
 pub(crate) mod merge_words;
 pub(crate) mod nested_joins;

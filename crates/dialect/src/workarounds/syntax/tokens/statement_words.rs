@@ -3,14 +3,15 @@
 //! `ORDER BY x DESC`, `ROWS FROM (f(), g())` becomes a call, `substring(x SIMILAR p ESCAPE e)` is
 //! `substring(x FROM p FOR e)`, `INSERT INTO t (VALUES (1))` has no parentheses, `INSERT INTO t AS x` inserts into
 //! `t`, whose name replaces `x` after `ON CONFLICT` and `RETURNING`, `OVERRIDING ... VALUE` becomes a mark,
-//! `FETCH FIRST (n) ROWS ONLY` is `LIMIT (n)`, `LIKE p ESCAPE e` with a column calls a function, and `CONCURRENTLY` in
-//! `DROP INDEX` becomes `PURGE`, a word that other dialects have at the end. `ONLY` before a table is left out.
-//! `COMMENT ON CONSTRAINT c ON t` is a comment on an index: comments are not kept.
+//! `LIKE p ESCAPE e` with a column calls a function, and `CONCURRENTLY` in `DROP INDEX` becomes `PURGE`, a word that
+//! other dialects have at the end. `ONLY` before a table is left out. `COMMENT ON CONSTRAINT c ON t` is a comment on an
+//! index: comments are not kept. Other files rewrite `FETCH` and the columns of new tables.
 //!
 //! [#2246](https://github.com/apache/datafusion-sqlparser-rs/pull/2246) adds `USING` to the parser's PostgreSQL
 //! dialect, and is not in DataFusion 55.2's sqlparser 0.62; for the others no upstream issue is known.
 
 use super::created_columns::write_created_table;
+use super::fetched_rows::limit_fetched_rows;
 use super::operand_names::precedes_operand;
 use super::words::{TokenReplacement, after, before, is_significant, is_word, replace};
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_TABLE_ALIAS};
@@ -93,32 +94,6 @@ fn end_of_column(tokens: &[TokenWithSpan], escape: usize) -> Option<usize> {
     let end = end_of_name(tokens, first).filter(|_| is_name)?;
     let is_call = after(tokens, end).is_some_and(|next| tokens[next].token == Token::LParen);
     (!is_call).then_some(end)
-}
-
-/// `FETCH FIRST (n + 1) ROWS ONLY`, which is `LIMIT (n + 1)`. The parser knows only numbers after `FIRST`.
-fn limit_fetched_rows(tokens: &mut [TokenWithSpan]) {
-    // For each open parenthesis, the `FETCH` and the `FIRST` before it.
-    let mut open: Vec<Option<[usize; 2]>> = Vec::new();
-    for at in 0..tokens.len() {
-        if tokens[at].token == Token::LParen {
-            let first = before(tokens, at).filter(|first| is_any_word(&tokens[*first], &["FIRST", "NEXT"]));
-            let fetch = first.and_then(|first| Some([before(tokens, first)?, first]));
-            open.push(fetch.filter(|[fetch, _]| is_word(&tokens[*fetch], "FETCH")));
-        } else if tokens[at].token == Token::RParen
-            && let Some([fetch, first]) = open.pop().flatten()
-            && let Some(rows) = after(tokens, at).filter(|next| is_any_word(&tokens[*next], &["ROW", "ROWS"]))
-            && let Some(only) = after(tokens, rows).filter(|next| is_word(&tokens[*next], "ONLY"))
-        {
-            tokens[fetch].token = Token::make_keyword("LIMIT");
-            for left_out in [first, rows, only] {
-                tokens[left_out].token = Token::Whitespace(Whitespace::Space);
-            }
-        }
-    }
-}
-
-fn is_any_word(token: &TokenWithSpan, wanted: &[&str]) -> bool {
-    wanted.iter().any(|word| is_word(token, word))
 }
 
 /// `CONCURRENTLY` in `DROP INDEX CONCURRENTLY i`, which becomes `PURGE`. In `DROP INDEX concurrently ON t` it is the
@@ -456,13 +431,11 @@ mod tests {
             ("INSERT INTO t (values) VALUES (1)", "INSERT INTO t (values) VALUES (1)"),
             ("substring((a) SIMILAR f(b, 'ESCAPE') ESCAPE c)", "substring((a) FROM f(b, 'ESCAPE') FOR c)"),
             ("substring(a SIMILAR TO b ESCAPE c)", "substring(a SIMILAR TO b ESCAPE c)"),
-            ("TABLE t FETCH FIRST (f(1) + 1) ROWS ONLY", "SELECT * FROM  t LIMIT   (f(1) + 1)    "),
             (
                 "a LIKE b || c ESCAPE t.e AND d LIKE f ESCAPE '!' OR g SIMILAR TO h ESCAPE i",
                 "a LIKE like_escape( b || c , t.e) AND d LIKE f ESCAPE '!' OR g SIMILAR TO h ESCAPE i",
             ),
             ("(a ILIKE b ESCAPE NULL)", "(a ILIKE b ESCAPE NULL)"),
-            ("SELECT 1 FETCH NEXT 2 ROWS ONLY", "SELECT 1 FETCH NEXT 2 ROWS ONLY"),
             (
                 "INSERT INTO t OVERRIDING USER VALUE VALUES (1)",
                 "INSERT INTO t PARTITION(\"\u{1}overriding user value\") VALUES (1)",

@@ -3,11 +3,13 @@
 //! the digits that the first time cannot hold. A date plus a number of days is a date of any year. The difference of
 //! two times is an interval, where DataFusion has a duration. The difference of two dates is an integer, the number of
 //! days: DataFusion knows that type only in part. A time of day is added to a date or a time, and taken from it, in
-//! microseconds: DataFusion adds it to dates alone, in nanoseconds, whose range ends in the years 1677 and 2262.
+//! microseconds: DataFusion adds it to dates alone, in nanoseconds, whose range ends in the years 1677 and 2262. Beside
+//! a number or an interval it is the interval since midnight.
 //!
 //! Waits for [#13850](https://github.com/apache/datafusion/issues/13850) (products) and
 //! [#19527](https://github.com/apache/datafusion/issues/19527) (dates and intervals).
 
+use super::average::INTERVAL;
 use super::comparison::is_length;
 use super::days::DayShift;
 use super::product::IntervalProduct;
@@ -47,6 +49,23 @@ impl ExprPlanner for LengthArithmetic {
             BinaryOperator::Multiply if is_length(left) && is_number(right) => product(left, float(right), false),
             BinaryOperator::Multiply if is_number(left) && is_length(right) => product(right, float(left), false),
             BinaryOperator::Divide if is_length(left) && is_number(right) => product(left, float(right), true),
+            BinaryOperator::Multiply if is_time_of_day(left) && is_number(right) => {
+                product(&length_of(left), float(right), false)
+            }
+            BinaryOperator::Multiply if is_number(left) && is_time_of_day(right) => {
+                product(&length_of(right), float(left), false)
+            }
+            BinaryOperator::Divide if is_time_of_day(left) && is_number(right) => {
+                product(&length_of(left), float(right), true)
+            }
+            op if is_comparison(op) && is_time_of_day(left) && is_length(right) => {
+                let left = length_of(left);
+                return Ok(PlannerResult::Original(RawBinaryExpr { left, ..expr }));
+            }
+            op if is_comparison(op) && is_length(left) && is_time_of_day(right) => {
+                let right = length_of(right);
+                return Ok(PlannerResult::Original(RawBinaryExpr { right, ..expr }));
+            }
             BinaryOperator::Plus if is_date(left) && is_integer(right) => DayShift::Later.call(left, right),
             BinaryOperator::Plus if is_integer(left) && is_date(right) => DayShift::Later.call(left, right),
             BinaryOperator::Minus if is_date(left) && is_integer(right) => DayShift::Earlier.call(left, right),
@@ -91,6 +110,16 @@ impl ExprPlanner for LengthArithmetic {
 
 fn product(length: &Expr, number: Expr, is_quotient: bool) -> Expr {
     ScalarUDF::new_from_impl(IntervalProduct::new(is_quotient)).call(vec![length.clone(), number])
+}
+
+fn is_comparison(op: &BinaryOperator) -> bool {
+    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+}
+
+/// A time of day as an interval.
+fn length_of(time: &Expr) -> Expr {
+    cast(time.clone(), INTERVAL)
 }
 
 fn midnight(date: &Expr) -> Expr {

@@ -10,14 +10,16 @@ use datafusion::common::{Result, exec_err};
 /// The days of a month, where lengths are compared.
 const MONTH_DAYS: i128 = 30;
 
-/// The type of the times in a series with arguments of these types. A series of dates is one of instants. `None` if it
-/// is no series of times.
+/// The type of the times in a series with arguments of these types. A series of dates is one of instants. One of the
+/// bounds may be NULL, and so may the step: the series has no times then. `None` if it is no series of times.
 pub(super) fn type_of_times(types: &[DataType]) -> Option<DataType> {
-    let [from, to, step] = types else { return None };
-    if step.is_null() {
+    let [from, to, _] = types else { return None };
+    let units = [unit_of(from), unit_of(to)];
+    let has_other_bound = [from, to].into_iter().zip(units).any(|(of, unit)| unit.is_none() && !of.is_null());
+    if has_other_bound || units == [None, None] {
         return None;
     }
-    let is_fine = [unit_of(from)?, unit_of(to)?].contains(&TimeUnit::Nanosecond);
+    let is_fine = units.contains(&Some(TimeUnit::Nanosecond));
     let zone_of = |bound: &DataType| match bound {
         DataType::Timestamp(_, zone) => Some(zone.clone()),
         _ => None,
