@@ -196,7 +196,7 @@ fn type_of(expr: &Expr) -> Option<DataType> {
                 _ => None,
             }
         }
-        Expr::BinaryOp { left, op, .. } => match op {
+        Expr::BinaryOp { left, op, right } => match op {
             B::Arrow | B::HashArrow => Some(type_of(left).unwrap_or(DataType::JSON)),
             B::HashMinus => Some(DataType::JSONB),
             B::StringConcat | B::PGOverlap | B::Plus | B::Minus | B::Multiply => type_of_result(left, op, right),
