@@ -202,6 +202,48 @@ fn wrong_prepares_and_executes_have_postgresqls_codes() {
     assert_eq!(asked(&mut client, &nested), ["42601"]);
 }
 
+/// Executes statements one by one.
+fn defined(client: &mut Client, statements: &[&str]) {
+    for statement in statements {
+        client.batch_execute(statement).unwrap();
+    }
+}
+
+#[test]
+fn columns_that_have_changed_are_an_error_before_rows_change() {
+    let served = Served::new();
+    let (mut client, mut other) = (connect(&served), connect(&served));
+    defined(&mut other, &["CREATE TABLE t (a INT, b INT)", "INSERT INTO t VALUES (1, 2)"]);
+    let insert = client.prepare("INSERT INTO t (a, b) VALUES ($1, 5) RETURNING *").unwrap();
+    let with = client.prepare("WITH gone AS (DELETE FROM t RETURNING *) SELECT * FROM gone").unwrap();
+    let update = client.prepare("UPDATE t SET b = 3 WHERE a = $1 RETURNING a").unwrap();
+    client.batch_execute("PREPARE all_gone AS DELETE FROM t RETURNING *").unwrap();
+    defined(&mut other, &["ALTER TABLE t ADD COLUMN c INT"]);
+    assert_eq!(client.query(&insert, &[&7]).unwrap_err().code().unwrap().code(), "0A000");
+    assert_eq!(client.query(&with, &[]).unwrap_err().code().unwrap().code(), "0A000");
+    assert_eq!(asked(&mut client, "EXECUTE all_gone"), ["0A000"]);
+    assert_eq!(asked(&mut client, "SELECT * FROM t"), ["1|2|NULL"]);
+    // Its column is still the same.
+    assert_eq!(client.query_one(&update, &[&1]).unwrap().get::<_, i32>(0), 1);
+    assert_eq!(asked(&mut client, "SELECT * FROM t"), ["1|3|NULL"]);
+}
+
+#[test]
+fn columns_of_other_names_are_other_columns() {
+    let served = Served::new();
+    let (mut client, mut other) = (connect(&served), connect(&served));
+    defined(&mut other, &["CREATE TABLE t (a INT, b INT)", "INSERT INTO t VALUES (1, 2)"]);
+    let all = client.prepare("SELECT * FROM t WHERE a = $1").unwrap();
+    let named = client.prepare("SELECT b AS x, a + $1 FROM t").unwrap();
+    client.batch_execute("PREPARE all_of_t AS SELECT * FROM t").unwrap();
+    let swapped = ["DROP TABLE t", "CREATE TABLE t (b INT, a INT)", "INSERT INTO t VALUES (2, 1)"];
+    defined(&mut other, &swapped);
+    assert_eq!(client.query(&all, &[&1]).unwrap_err().code().unwrap().code(), "0A000");
+    assert_eq!(asked(&mut client, "EXECUTE all_of_t"), ["0A000"]);
+    let row = client.query_one(&named, &[&7]).unwrap();
+    assert_eq!((row.get::<_, i32>(0), row.get::<_, i32>(1)), (2, 8));
+}
+
 #[test]
 fn an_execute_has_the_rights_of_its_statement_and_no_more() {
     let served = Served::with_users(&[("reader", Role::Read, "r"), ("me", Role::Admin, "m")], None);

@@ -20,6 +20,9 @@ use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan};
 const OF_ONE_TYPE: [&str; 8] =
     ["array_has_all", "array_has_any", "array_concat", "coalesce", "nullif", "greatest", "least", "make_array"];
 
+/// Window functions of a value, the distance or the number of its row, and perhaps a value in place of a missing one.
+const OF_OTHER_ROWS: [&str; 3] = ["lag", "lead", "nth_value"];
+
 /// The digits after the point that an array of decimals has at least if it is a parameter.
 const DECIMAL_SCALE_MIN: i8 = 10;
 
@@ -145,6 +148,14 @@ impl InferredTypes {
                     }
                 }
                 self.note_elements(func.name(), args, inputs);
+            }
+            Expr::WindowFunction(call) if OF_OTHER_ROWS.contains(&call.fun.name()) => {
+                if let [value, distance, default @ ..] = call.params.args.as_slice() {
+                    self.note(distance, &DataType::Int32);
+                    if let Some(data_type) = known_type(value, inputs) {
+                        default.iter().for_each(|default| self.note(default, &data_type));
+                    }
+                }
             }
             Expr::Not(condition) => self.note(condition, &DataType::Boolean),
             Expr::Case(Case { expr, when_then_expr, else_expr }) => {

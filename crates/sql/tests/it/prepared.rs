@@ -64,6 +64,9 @@ fn a_parameter_gets_its_type_from_its_place() {
         ("SELECT $1 AS v", "text", Some("v text")),
         ("SELECT $1 || $2 AS v, NULL || $3 AS w", "text text text", Some("v text, w text")),
         ("SELECT count(*) FROM generate_series(1, $1)", "int64", Some("count(*) int64")),
+        ("SELECT time + INTERVAL '1 day' * $1 AS later FROM t", "float64", Some("later time")),
+        ("SELECT lag(n, $1, $2) OVER (ORDER BY n) AS l FROM t", "int32 int32", Some("l int32")),
+        ("SELECT nth_value(x, $1) OVER (ORDER BY n) AS v FROM t", "int32", Some("v float64")),
         ("INSERT INTO t (n, time, b) VALUES ($1, $2, $3)", "int32 time binary", None),
         (
             "MERGE INTO k USING t ON k.id = t.n WHEN MATCHED THEN UPDATE SET hits = $1
@@ -290,6 +293,25 @@ fn more_digits_than_a_column_has_are_compared_exactly_and_rounded_when_they_are_
     assert_eq!(ask(&session, "SELECT count(*) FROM d WHERE t = '2024-01-01 00:00:01' AND n = 1.01"), ["2"]);
     let insert = session.prepare("INSERT INTO d (k, n) VALUES ($1, $2)", &[]).unwrap();
     assert!(run(&session, &insert, &[3.into(), "123456789.5".into()]).is_err());
+}
+
+#[test]
+fn the_distance_to_another_row_may_be_a_parameter() {
+    let (session, _directory) = filled();
+    for (function, wanted) in [("lag", ["1", "9"]), ("lead", ["2", "9"])] {
+        let sql = format!("SELECT {function}(n, $1, $2) OVER (ORDER BY n) AS other FROM t ORDER BY other");
+        assert_eq!(once(&session, &sql, &[1.into(), 9.into()]), wanted, "{function}");
+    }
+}
+
+#[test]
+fn the_factor_of_an_interval_may_be_a_parameter() {
+    let (session, _directory) = filled();
+    for product in ["INTERVAL '1 day' * $1", "$1 * INTERVAL '1 day'", "INTERVAL '3 days' / $1"] {
+        let sql = format!("SELECT n FROM t WHERE time > TIMESTAMP '2024-01-03 06:00:00' - {product} ORDER BY n");
+        let factor = if product.contains('/') { 2.0 } else { 1.5 };
+        assert_eq!(once(&session, &sql, &[factor.into()]), ["2"], "{product}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::pg::types::known;
 use crate::pg::wire::incoming::Bind;
 use crate::pg::wire::outgoing::{Outgoing, ResultColumn};
 use crate::shared::clock;
+use arrow::datatypes::SchemaRef;
 use atsdb::sql::Prepared;
 use datafusion::common::ScalarValue;
 use std::sync::Arc;
@@ -20,8 +21,12 @@ pub(super) struct PreparedStatement {
     pub(super) kind: StatementKind,
     /// The types of its parameters, as sent to the client.
     pub(super) parameter_types: Vec<u32>,
+    /// The types that the client has declared, and those of the parameters of calls about the session.
+    pub(super) declared_types: Vec<u32>,
     /// The columns of its answer; `None` if it has no rows.
     pub(super) columns: Option<Vec<ResultColumn>>,
+    /// The columns as the store has described them, if it executes the statement.
+    pub(super) described: Option<SchemaRef>,
     pub(super) plan: Plan,
     /// The `PREPARE` that has prepared it; `None` for a message of the extended protocol.
     pub(super) prepare: Option<String>,
@@ -36,9 +41,8 @@ pub(super) enum Plan {
     /// The connection itself.
     Connection,
     Store(Prepared),
-    /// The store. Each execution computes the calls about the session and plans the statement anew. Contains the types
-    /// of parameters that the client has declared, and of those of the calls.
-    StoreWithSessionValues(Vec<u32>),
+    /// The store. Each execution computes the calls about the session and plans the statement anew.
+    StoreWithSessionValues,
     Catalogue(Arc<CatalogueQuery>),
 }
 

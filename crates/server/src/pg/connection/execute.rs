@@ -89,18 +89,28 @@ impl Connection {
                 self.take_permit()?;
                 let answer = match self.at_once.take() {
                     Some(AnswerAtOnce::Executed(answer)) => answer,
-                    _ => self.session.execute_prepared(prepared, values)?,
+                    _ => {
+                        if statement.may_return_changes() {
+                            let present = self.session.prepare(&statement.text, &statement.declared_types)?;
+                            statement.check_described(present.schema())?;
+                        }
+                        self.session.execute_prepared(prepared, values)?
+                    }
                 };
                 self.of_prepared(statement, answer)
             }
-            Plan::StoreWithSessionValues(types) => {
+            Plan::StoreWithSessionValues => {
                 self.take_permit()?;
+                let types = statement.declared_types.as_slice();
                 let parameters = CallParameters { types, values: Some(values) };
                 let calls = calls_of(&statement.text, &statement.kind);
                 let bound = self.with_session_values(&statement.text, &statement.kind, &calls, parameters)?;
                 let bound = bound.as_deref();
                 let prepared = self.session.prepare(bound.unwrap_or(&statement.text), types);
                 let prepared = prepared.map_err(|error| error_in(bound, error))?;
+                if statement.may_return_changes() {
+                    statement.check_described(prepared.schema())?;
+                }
                 // The store takes the numbers of objects as texts, if it takes them at all.
                 let values: Vec<ScalarValue> = values
                     .iter()
@@ -121,6 +131,9 @@ impl Connection {
 
     /// The outcome of a prepared statement that the store has answered.
     fn of_prepared(&mut self, statement: &PreparedStatement, answer: Answer) -> Result<Outcome, Failure> {
+        if let Answer::Rows(rows) = &answer {
+            statement.check_names(&rows.schema())?;
+        }
         let mut outcome = self.of_answer(&statement.kind, &statement.text, answer)?;
         if let (Outcome::Rows { rows, .. }, Some(columns)) = (&mut outcome, &statement.columns) {
             take_columns(rows.columns_mut(), columns);

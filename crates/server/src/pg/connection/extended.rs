@@ -3,6 +3,7 @@
 use super::answer_at_once::AnswerAtOnce;
 use super::bind::{self, Plan, Portal, PreparedStatement, Progress};
 use super::block::Block;
+use super::described::check_columns;
 use super::execute::{Outcome, tag_of_rows};
 use super::session::Connection;
 use super::session_values::{CallParameters, calls_of, error_in};
@@ -12,7 +13,6 @@ use crate::pg::rows::columns_of;
 use crate::pg::statement::kind::StatementKind;
 use crate::pg::types::known;
 use crate::pg::wire::incoming::{Bind, Incoming, Target};
-use crate::pg::wire::outgoing::ResultColumn;
 use crate::shared::clock;
 use crate::shared::running::ListedStatement;
 use std::sync::Arc;
@@ -96,7 +96,9 @@ impl Connection {
             text,
             kind,
             parameter_types: types.to_vec(),
+            declared_types: types.to_vec(),
             columns: None,
+            described: None,
             plan: Plan::Connection,
             prepare: None,
             prepared_ns: clock::wall_ns(),
@@ -127,12 +129,14 @@ impl Connection {
                     let declared = |position: usize| types.get(position).copied().filter(|id| is_declared(*id));
                     prepared.parameter_types =
                         found.enumerate().map(|(position, found)| declared(position).unwrap_or(found)).collect();
+                    prepared.described = plan.schema().cloned();
                     prepared.columns = plan.schema().map(columns_of);
                     if let Some(columns) = &mut prepared.columns {
                         complete_columns(&prepared.text, columns, &self.session);
                     }
+                    prepared.declared_types = types;
                     prepared.plan = match bound {
-                        Some(_) => Plan::StoreWithSessionValues(types),
+                        Some(_) => Plan::StoreWithSessionValues,
                         None => Plan::Store(plan),
                     };
                 }
@@ -273,16 +277,4 @@ impl Connection {
 
 fn is_declared(id: u32) -> bool {
     id != 0 && id != known::UNKNOWN
-}
-
-/// Checks that the columns are still those that were described to the client: a definition may have changed since.
-pub(super) fn check_columns(announced: Option<&[ResultColumn]>, found: &[ResultColumn]) -> Result<(), PgError> {
-    let same = announced.is_some_and(|announced| {
-        announced.len() == found.len()
-            && announced.iter().zip(found).all(|(announced, found)| announced.type_id == found.type_id)
-    });
-    match same {
-        true => Ok(()),
-        false => Err(PgError::error("0A000", "cached plan must not change result type").with_hint("prepare it again")),
-    }
 }

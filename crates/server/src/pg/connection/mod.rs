@@ -12,6 +12,7 @@ mod copying;
 mod cursor;
 mod cursors;
 mod deadline;
+mod described;
 mod execute;
 mod extended;
 pub(in crate::pg) mod io;

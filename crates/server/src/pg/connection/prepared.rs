@@ -2,8 +2,8 @@
 //! prepared, the other can execute.
 
 use super::bind::{Plan, PreparedStatement};
+use super::described::check_columns;
 use super::execute::Outcome;
-use super::extended::check_columns;
 use super::session::Connection;
 use crate::pg::catalogue::type_ids;
 use crate::pg::error::{Failure, PgError};

@@ -13,8 +13,8 @@ use crate::workarounds::syntax::tokens::operators::JOINED;
 use crate::workarounds::syntax::{binary, expression, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Ident, ObjectName, ObjectNamePart, UnaryOperator,
-    Value, Values,
+    ArrayElemTypeDef, BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, ObjectName, ObjectNamePart, UnaryOperator, Value, Values,
 };
 
 /// Functions of JSON that return no JSON.
@@ -35,6 +35,14 @@ const OF_OTHER_TYPES: [&str; 15] = [
     "json_array_elements_text",
     "jsonb_array_elements_text",
 ];
+
+/// Functions that return a `tsvector`.
+const VECTOR_FUNCTIONS: [&str; 6] =
+    ["array_to_tsvector", "setweight", "strip", "to_tsvector", "ts_delete", "ts_filter"];
+
+/// Functions that return a `tsquery`.
+const QUERY_FUNCTIONS: [&str; 5] =
+    ["phraseto_tsquery", "plainto_tsquery", "to_tsquery", "tsquery_phrase", "websearch_to_tsquery"];
 
 /// Rewrites a cast to one of these types, or an operator of JSON, when what is in it has been rewritten.
 pub(crate) fn types_of_text(expr: &mut Expr) -> Result<()> {
@@ -206,14 +214,50 @@ fn type_of(expr: &Expr) -> Option<DataType> {
                 "to_jsonb" => Some(DataType::JSONB),
                 name if name.starts_with("jsonb_") => Some(DataType::JSONB),
                 name if name.starts_with("json_") => Some(DataType::JSON),
-                name => RangeType::of_name(name)
-                    .map(|_| DataType::Custom(ObjectName::from(vec![Ident::new(name)]), Vec::new())),
+                name if VECTOR_FUNCTIONS.contains(&name) => Some(DataType::TsVector),
+                name if QUERY_FUNCTIONS.contains(&name) => Some(DataType::TsQuery),
+                "broadcast" | "hostmask" | "netmask" => Some(named_type("inet")),
+                "inet_merge" | "network" => Some(named_type("cidr")),
+                "range_merge" | "set_masklen" => type_of_first_argument(call),
+                name if RangeType::of_name(name).is_some() => Some(named_type(name)),
+                _ => None,
             }
         }
-        Expr::BinaryOp { left, op, .. } => match op {
+        Expr::BinaryOp { left, op, right } => match op {
             B::Arrow | B::HashArrow => Some(type_of(left).unwrap_or(DataType::JSON)),
             B::HashMinus => Some(DataType::JSONB),
-            B::StringConcat | B::Minus => type_of(left).map(|_| DataType::JSONB),
+            B::StringConcat | B::PGOverlap | B::Plus | B::Minus | B::Multiply => type_of_result(left, op, right),
+            _ => None,
+        },
+        Expr::UnaryOp { op: UnaryOperator::PGPrefixFactorial, .. } => Some(DataType::TsQuery),
+        _ => None,
+    }
+}
+
+/// The type of what an operator makes of a value that is known to be of one of these types.
+fn type_of_result(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<DataType> {
+    use BinaryOperator as B;
+    let of = type_of(left)?;
+    match (&of, op) {
+        (DataType::JSON | DataType::JSONB, B::StringConcat | B::Minus) => Some(DataType::JSONB),
+        (DataType::TsVector, B::StringConcat) | (DataType::TsQuery, B::StringConcat | B::PGOverlap) => Some(of),
+        (_, B::Plus | B::Minus | B::Multiply) if range_type(&of).is_some() => Some(of),
+        // The difference of two addresses is a number.
+        (_, B::Plus | B::Minus) if address_type(&of).is_some() && type_of(right).is_none() => Some(named_type("inet")),
+        _ => None,
+    }
+}
+
+/// The type with a name that the parser does not know.
+fn named_type(name: &str) -> DataType {
+    DataType::Custom(ObjectName::from(vec![Ident::new(name)]), Vec::new())
+}
+
+/// The type of the first argument of a call.
+fn type_of_first_argument(call: &Function) -> Option<DataType> {
+    match &call.args {
+        FunctionArguments::List(list) => match list.args.first()? {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(first)) => type_of(first),
             _ => None,
         },
         _ => None,

@@ -30,7 +30,11 @@ impl ExprPlanner for LengthArithmetic {
     fn plan_binary_op(&self, expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
         let RawBinaryExpr { op, left, right } = &expr;
         let is_integer = |expr: &Expr| expr.get_type(schema).is_ok_and(|ty| ty.is_integer());
-        let is_number = |expr: &Expr| expr.get_type(schema).is_ok_and(|ty| ty.is_numeric());
+        // A parameter without a type is a number beside an interval.
+        let is_number = |expr: &Expr| {
+            let of = expr.get_type(schema);
+            of.is_ok_and(|of| of.is_numeric() || (of.is_null() && matches!(expr, Expr::Placeholder(_))))
+        };
         let is_date = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::Date32));
         let is_time = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::Timestamp(..)));
         let is_time_of_day = |expr: &Expr| expr.get_type(schema).is_ok_and(|of| of == TIME_OF_DAY);
