@@ -14,8 +14,7 @@ pub(super) struct Texts {
     numbers: HashTable<u32>,
 }
 
-fn at<'a>(all: &'a str, ends: &[usize], number: u32) -> &'a str {
-    let index = number as usize;
+fn at<'a>(all: &'a str, ends: &[usize], index: usize) -> &'a str {
     let start = index.checked_sub(1).map_or(0, |before| ends[before]);
     &all[start..ends[index]]
 }
@@ -29,14 +28,14 @@ impl Texts {
         let text = &all[start..];
         let hash = |text: &str| XxHash3_64::oneshot(text.as_bytes());
         let own = hash(text);
-        if let Some(number) = numbers.find(own, |number| at(all, ends, *number) == text) {
+        if let Some(number) = numbers.find(own, |number| at(all, ends, *number as usize) == text) {
             let number = *number;
             all.truncate(start);
             return number;
         }
         let number = ends.len() as u32;
         ends.push(all.len());
-        numbers.insert_unique(own, number, |number| hash(at(all, ends, *number)));
+        numbers.insert_unique(own, number, |number| hash(at(all, ends, *number as usize)));
         number
     }
 
@@ -45,7 +44,7 @@ impl Texts {
     }
 
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
-        (0..self.ends.len()).map(|number| at(&self.all, &self.ends, number as u32))
+        (0..self.ends.len()).map(|number| at(&self.all, &self.ends, number))
     }
 
     pub(super) fn to_array(&self) -> Result<StringArray, ArrowError> {

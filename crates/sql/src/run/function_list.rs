@@ -3,7 +3,8 @@
 use super::context::context;
 use super::function_examples::{FunctionExample, function_examples};
 use super::function_kind::FunctionKind;
-use super::function_notes::{FILE_FUNCTIONS, INTERNAL, NOTES, REWRITTEN_AGGREGATES, REWRITTEN_SCALARS};
+use super::function_notes::{FILE_FUNCTIONS, NOTES, REWRITTEN_AGGREGATES, REWRITTEN_SCALARS};
+use super::internal_functions::INTERNAL;
 use super::options::SessionOptions;
 use crate::ddl::from_query::type_name_of;
 use atsdb_core::Result;

@@ -16,6 +16,7 @@ pub(crate) mod function_hints;
 pub(crate) mod function_kind;
 pub(crate) mod function_list;
 mod function_notes;
+mod internal_functions;
 pub(crate) mod interrupt;
 pub(crate) mod kept_memory;
 pub(crate) mod memory;

@@ -264,9 +264,10 @@ fn text(pieces: &[PatternPiece], moment: &Moment) -> CoreResult<String> {
     Ok(out)
 }
 
-fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResult<()> {
-    let is_of_calendar = matches!(
-        pattern.field,
+/// Returns whether a field names a day, a month or an era, which an interval has none of.
+fn is_of_calendar(field: TimeField) -> bool {
+    matches!(
+        field,
         TimeField::Era { .. }
             | TimeField::MonthName
             | TimeField::MonthShort
@@ -274,8 +275,21 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
             | TimeField::DayShort
             | TimeField::DayOfWeek
             | TimeField::IsoDayOfWeek
-    );
-    if of.is_interval && (is_of_calendar || pattern.field.is_of_zone()) {
+    )
+}
+
+/// Returns whether the sign of a number widens it. That of days and weeks does not.
+fn is_widened(field: TimeField, number: i64, of: &Moment) -> bool {
+    match field {
+        TimeField::Day | TimeField::DayOfYear | TimeField::IsoDayOfYear => false,
+        TimeField::WeekOfYear | TimeField::WeekOfMonth | TimeField::IsoWeek => false,
+        TimeField::Year(digits) | TimeField::IsoYear(digits) => digits > 1 && of.is_interval && of.year < 0,
+        _ => number < 0,
+    }
+}
+
+fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResult<()> {
+    if of.is_interval && (is_of_calendar(pattern.field) || pattern.field.is_of_zone()) {
         return Err(sql_error("to_char: an interval has no name of a month or day, no day of the week, era or zone")
             .with_hint("use YYYY MM DD HH24 HH12 MI SS MS US"));
     }
@@ -289,14 +303,7 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
         format!("{cased:<width$}")
     };
     if let Some((number, width)) = number_of(pattern.field, of) {
-        // The sign of a negative number widens it, but not that of days and weeks.
-        let is_widened = match pattern.field {
-            TimeField::Day | TimeField::DayOfYear | TimeField::IsoDayOfYear => false,
-            TimeField::WeekOfYear | TimeField::WeekOfMonth | TimeField::IsoWeek => false,
-            TimeField::Year(digits) | TimeField::IsoYear(digits) => digits > 1 && of.is_interval && of.year < 0,
-            _ => number < 0,
-        };
-        let width = if pattern.is_bare { 0 } else { width + usize::from(is_widened) };
+        let width = if pattern.is_bare { 0 } else { width + usize::from(is_widened(pattern.field, number, of)) };
         let _ = write!(out, "{number:0width$}");
         if let Some(letters) = pattern.ordinal {
             out.push_str(ordinal(number, letters));

@@ -1,7 +1,7 @@
 //! Values that are written as text. PostgreSQL's `concat`, `concat_ws` and `format` write booleans as `t` and `f`, and
 //! bytes in hexadecimal digits, `\x00ff`, as casts do, and as `||` does beside a text. DataFusion writes `true`, and
-//! takes bytes for UTF-8. `format` writes what is neither as a cast does. A cast of rows, or of an array of rows, writes
-//! them as `(1,a)`; DataFusion refuses it.
+//! takes bytes for UTF-8. `format` writes what is neither as a cast does. A cast of rows, or of an array of rows,
+//! writes them as `(1,a)`; DataFusion refuses it.
 //!
 //! No upstream issue known.
 

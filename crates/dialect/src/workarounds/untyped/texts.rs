@@ -1,8 +1,8 @@
 //! A text constant beside an operand with a type has that type, as in PostgreSQL: `1 + '2'`, `flag = 'true'`, `time -
 //! '2024-01-01'`, `length > '2 hours'`, `tags = '{a,b}'`, `bytes || '\x00'`. DataFusion knows no arithmetic with text,
 //! and no boolean, interval or array beside one; bytes beside one become text. For numbers and times in comparisons it
-//! makes types equal by itself. Constants that are no operands of an operator get one before (`array_constants`). A bare
-//! NULL beside `||` and an array is not an array: `tags || NULL` is `tags`, where DataFusion appends an element.
+//! makes types equal by itself. Constants that are no operands of an operator get a type before (`array_constants`). A
+//! bare NULL beside `||` and an array is not an array: `tags || NULL` is `tags`, where DataFusion appends an element.
 //!
 //! Waits for [#23041](https://github.com/apache/datafusion/issues/23041).
 
