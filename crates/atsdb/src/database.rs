@@ -41,8 +41,8 @@ impl Database {
         &self.warnings
     }
 
-    /// Loads the last hours of tables that declare `preload` into memory, and waits for that. A thread also does so
-    /// when the store is opened, and keeps them loaded.
+    /// Loads the last hours of tables that declare `preload` into memory, and returns when they are loaded. A thread
+    /// also does so when the store is opened, and keeps them loaded.
     pub fn preload(&self) -> Result<PreloadStats> {
         self.engine.preload()
     }
@@ -54,6 +54,8 @@ impl Database {
 
     /// Opens a typed table. It is created with [`TableOptions::default`] if it does not exist. An existing table must
     /// have the record's columns.
+    ///
+    /// Errors: [`Usage`](ErrorKind::Usage) if an existing table has other columns or is a rollup.
     pub fn table<R: Record>(&self, name: &str) -> Result<TypedTable<R>> {
         self.table_with(name, &TableOptions::default())
     }
@@ -78,11 +80,14 @@ impl Database {
     }
 
     /// Opens an appender to a table, for Arrow batches.
+    ///
+    /// Errors: [`NotFound`](ErrorKind::NotFound) if there is no such table.
     pub fn appender(&self, table: &str) -> Result<Appender> {
         Ok(self.engine.appender(&self.engine.table(table)?))
     }
 
-    /// Begins a batch over any number of tables. A batch with an id is stored once, even if it is sent several times.
+    /// Begins a batch over any number of tables. Its commit stores all of its rows or none. A batch with an id is
+    /// stored once, even if it is sent several times.
     pub fn batch(&self, id: Option<BatchId>) -> Batch {
         self.engine.batch(id)
     }
@@ -92,7 +97,11 @@ impl Database {
         self.engine.snapshot()
     }
 
-    /// Runs one or several SQL statements. Returns the answer of the last one; the rows of the others are discarded.
+    /// Runs one or several SQL statements, separated by semicolons. Returns the answer of the last one; the rows of the
+    /// others are discarded. All calls share one session, so a transaction may span several calls. The first error ends
+    /// the call; outside of a transaction the statements before it have taken effect.
+    ///
+    /// Errors: [`Sql`](ErrorKind::Sql) if the text is wrong or has no statement, and those of its statements.
     #[cfg(feature = "sql")]
     pub fn sql(&self, text: &str) -> Result<Answer> {
         let session = self.default_session()?;
@@ -108,7 +117,7 @@ impl Database {
         answer.ok_or_else(|| atsdb_core::Error::new(ErrorKind::Sql, "there is no statement in the text"))
     }
 
-    /// Opens a session with its own limits.
+    /// Opens a session with its own transaction, memory and limits.
     #[cfg(feature = "sql")]
     pub fn session(&self, options: SessionOptions) -> Result<Session> {
         Session::new(self.engine.clone(), options)

@@ -21,6 +21,11 @@ use std::time::Duration;
 /// many files. `memory:` is a store in the memory of this process. `postgresql://user@host/database` and
 /// `mariadb://user@host/database` (or `mysql://`) are stores in a database of a server; `docs/reference/stores.md`
 /// describes their options.
+///
+/// Errors: [`Usage`](crate::ErrorKind::Usage) if the URL is wrong, [`NotFound`](crate::ErrorKind::NotFound) if the
+/// directory of the file does not exist, [`NotAStore`](crate::ErrorKind::NotAStore) if the URL names something else,
+/// [`NewerFormat`](crate::ErrorKind::NewerFormat) if a newer version wrote the store, and
+/// [`Unavailable`](crate::ErrorKind::Unavailable) if the file or the server cannot be used.
 pub fn open(url: &str) -> Result<Database> {
     OpenOptions::new().open(url)
 }
@@ -166,13 +171,17 @@ impl OpenOptions {
         self
     }
 
-    /// How long a writer waits for the commit of another process.
+    /// How long a writer waits for the commit of another process. After that the call fails with
+    /// [`Busy`](crate::ErrorKind::Busy).
     pub fn busy_timeout(mut self, busy_timeout: Duration) -> Self {
         self.busy_timeout = busy_timeout;
         self
     }
 
-    /// Opens the store.
+    /// Opens the store at a URL, which has the forms that [`open()`] describes.
+    ///
+    /// Errors: those of [`open()`], and [`NotFound`](crate::ErrorKind::NotFound) if the store does not exist and
+    /// [`create`](Self::create) is off.
     pub fn open(&self, url: &str) -> Result<Database> {
         let environment = Arc::new(SystemEnvironment);
         let (mut warnings, mut page_cache) = (Vec::new(), None);

@@ -95,6 +95,9 @@ impl<R: Record> TypedTable<R> {
 
     /// Streams the rows of a time range with their times, slice by slice, with one chunk in memory at a time. The range
     /// is in the time column's unit. The times of a plain table are 0.
+    ///
+    /// Errors: [`NotFound`](crate::ErrorKind::NotFound) if the table was dropped, [`Usage`](crate::ErrorKind::Usage) if
+    /// a column of the record was dropped or has another type now.
     pub fn stream<T: Into<TimeRange>>(&self, range: T) -> Result<impl Iterator<Item = Result<(i64, R)>> + use<R, T>> {
         let time = self.table.definition.time.map(|_| 0);
         let read = move |batch: Result<RecordBatch>| match batch.and_then(|batch| BatchRows::new(batch, time)) {
@@ -150,7 +153,8 @@ pub struct TypedAppender<R> {
 }
 
 impl<R: Record> TypedAppender<R> {
-    /// Adds a row to a series table. `time` is in the time column's unit.
+    /// Adds a row to a series table. `time` is in the time column's unit. The row is only buffered: it is on disk after
+    /// the next `flush`.
     #[inline]
     pub fn push(&mut self, time: i64, record: &R) -> Result<()> {
         self.inner.push(time, record)
@@ -161,7 +165,8 @@ impl<R: Record> TypedAppender<R> {
         self.inner.push_plain(record)
     }
 
-    /// Makes the rows added since the last flush visible and durable, all or none.
+    /// Makes the rows added since the last flush visible and durable, all or none. After an error the appender has
+    /// dropped these rows: add them again.
     pub fn flush(&mut self) -> Result<()> {
         self.inner.flush()
     }

@@ -53,7 +53,7 @@ pub use atsdb_dialect::text::statement_error::StatementError;
 pub use atsdb_dialect::text::table_names::{TEMPORARY_SCHEMA, exact_name};
 pub use atsdb_dialect::text::time_text::{has_form_of_time, parse_date, parse_time};
 pub use atsdb_dialect::text::tree_walk;
-pub use atsdb_dialect::text::verbs::{VerbKind, verb_kind, verb_of};
+pub use atsdb_dialect::text::verbs::{VerbKind, nearest_verb, verb_kind, verb_of};
 pub use atsdb_dialect::text::without_literals::without_literals;
 pub use atsdb_dialect::text::words::{Word, Words};
 pub use atsdb_dialect::text::zone::{ZoneAtInstant, is_time_zone, zone_abbreviations, zones_at};

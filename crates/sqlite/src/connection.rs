@@ -126,9 +126,9 @@ fn check_path(path: &Path, options: &SqliteOptions) -> Result<()> {
                 Ok(())
             }
         }
-        Err(error) => {
-            Err(Error::new(ErrorKind::Unavailable, format!("cannot read {location}: {error}")).with_source(error))
-        }
+        Err(error) => Err(Error::new(ErrorKind::Unavailable, format!("cannot read {location}: {error}"))
+            .with_hint("check the path, and that you may enter each folder in it")
+            .with_source(error)),
     }
 }
 
@@ -196,7 +196,8 @@ fn open_as(path: &Path, access: AccessMode, create: CreatePolicy, busy_timeout: 
         if one_byte || !create.allowed {
             let size = if one_byte { "a file of one byte" } else { "an empty file" };
             let message = format!("{} is {size}, not an atsdb store", path.display());
-            return Err(Error::new(ErrorKind::NotAStore, message).into());
+            let hint = "check the path; a missing file becomes a store, so delete this one if nobody needs it";
+            return Err(Error::new(ErrorKind::NotAStore, message).with_hint(hint).into());
         }
         schema::create(&connection, create.layout)?;
     }

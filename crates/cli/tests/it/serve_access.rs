@@ -137,5 +137,8 @@ fn other_machines_need_users_and_tls() {
     case.run(&["sql", "air.db", "CREATE TABLE a (b INT)"]).well();
     case.run(&with_tls).failed(1, &["the store has no users", "atsdb user add"]);
     case.run(&["serve", "air.db", "--tls-cert", "air.crt"]).failed(1, &["--tls-key"]);
-    case.run(&["serve", "air.db", "--tls-cert", "air.crt", "--tls-key", "nothing"]).failed(1, &["nothing"]);
+    case.run(&["serve", "air.db", "--tls-cert", "air.crt", "--tls-key", "nothing"])
+        .failed(1, &["cannot read nothing: No such file", "hint: check the path"]);
+    case.run(&["serve", "air.db", "--tls-cert", "air.db", "--tls-key", "air.key"])
+        .failed(1, &["air.db: no certificate", "hint: --tls-cert names a PEM file"]);
 }

@@ -5,6 +5,7 @@ use crate::databases::list::{Databases, OpenDatabase};
 use crate::databases::per_database::PerDatabase;
 use crate::http::dispatch::{Dispatch, dispatch};
 use crate::http::guard::{Guard, guard, guard_server};
+use crate::http::unknown_path::unknown_path;
 use crate::http::{draining, errors, operation, origin, statements};
 use crate::influx;
 use crate::ingest::request_memory::RequestMemory;
@@ -49,5 +50,6 @@ pub(super) fn of_database(
         .merge(influx::router(state, memory.clone(), Arc::clone(&ingest)))
         .merge(prom::router(prom.clone()))
         .merge(query::router(state, options.query.clone(), memory.clone(), ingest))
+        .fallback(unknown_path)
         .layer(middleware::from_fn_with_state(database_guard, guard))
 }

@@ -1,7 +1,7 @@
 //! Statements that begin with no verb of SQL, such as `SELEC 1`. A session whose rights are restricted refuses them
 //! like changes, because it does not know what they do. The author of the statement needs another message.
 
-use atsdb::sql::{Statement, verb_kind, verb_of};
+use atsdb::sql::{Statement, nearest_verb, verb_kind, verb_of};
 use atsdb::{Error, ErrorKind};
 
 /// The error of a statement. If a statement that begins with no verb is not permitted, the error says instead that
@@ -14,10 +14,14 @@ pub(crate) fn explained(error: Error, statement: &Statement) -> Error {
     let is_of_word = |letter: &char| letter.is_alphanumeric() || *letter == '_';
     let word: String = statement.text().chars().take_while(is_of_word).collect();
     let (line, column) = (statement.line(), statement.column());
-    Error::new(
+    let error = Error::new(
         ErrorKind::Sql,
         format!("syntax error at line {line}, column {column}: no statement begins with {word:.60}"),
-    )
+    );
+    match nearest_verb(&verb) {
+        Some(meant) => error.with_hint(format!("did you mean {meant}?")),
+        None => error,
+    }
 }
 
 #[cfg(test)]
@@ -39,5 +43,15 @@ mod tests {
         assert_eq!(explain("selec 1", ErrorKind::Conflict).0, ErrorKind::Conflict);
         let message = "syntax error at line 2, column 3: no statement begins with selec";
         assert_eq!(explain("\n  selec 1", ErrorKind::ReadOnly), (ErrorKind::Sql, message.to_owned()));
+    }
+
+    #[test]
+    fn the_verb_that_was_meant_is_suggested() {
+        let hint = |text: &str| {
+            let statement = Statements::new(text).next().unwrap().unwrap();
+            explained(Error::new(ErrorKind::ReadOnly, "refused"), &statement).hint().map(str::to_owned)
+        };
+        assert_eq!(hint("selec 1").as_deref(), Some("did you mean SELECT?"));
+        assert_eq!(hint("abracadabra"), None);
     }
 }

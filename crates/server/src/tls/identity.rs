@@ -5,12 +5,15 @@ use super::options::TlsOptions;
 use atsdb::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
+
+/// What the files of the options contain.
+const FILES_HINT: &str = "--tls-cert names a PEM file with the certificate and its chain, --tls-key one with its key";
 
 /// The certificate with which the server proves its identity. Clones share the same state.
 #[derive(Clone)]
@@ -63,7 +66,9 @@ impl Identity {
         let chain = CertificateDer::pem_file_iter(certificate)
             .and_then(|found| found.collect::<std::result::Result<Vec<_>, _>>());
         let chain: Vec<CertificateDer<'static>> = chain.map_err(|error| unreadable(certificate, &error))?;
-        let first = chain.first().ok_or_else(|| Error::usage(format!("{}: no certificate", certificate.display())))?;
+        let first = chain
+            .first()
+            .ok_or_else(|| Error::usage(format!("{}: no certificate", certificate.display())).with_hint(FILES_HINT))?;
         let end_point = end_point(first);
         let private = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error))?;
         let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -102,7 +107,11 @@ impl Identity {
     }
 }
 
-fn unreadable(path: &Path, error: &rustls::pki_types::pem::Error) -> Error {
+fn unreadable(path: &Path, error: &pem::Error) -> Error {
+    if let pem::Error::Io(error) = error {
+        return Error::usage(format!("cannot read {}: {error}", path.display()))
+            .with_hint("check the path, and that the server may read the file");
+    }
     // The parser's message does not contain any byte of the key.
-    Error::usage(format!("cannot read {} as PEM: {error}", path.display()))
+    Error::usage(format!("cannot read {} as PEM: {error}", path.display())).with_hint(FILES_HINT)
 }

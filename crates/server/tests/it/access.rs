@@ -96,7 +96,9 @@ fn every_role_on_every_address() {
             assert!(answer.status != 401 && answer.status != 500, "{role} {method} {path} {body}: {answer:?}");
         }
     }
-    assert_eq!(send(&served, "GET", "/nothing", &callers[0].1, "").status, 404);
+    let unknown = send(&served, "GET", "/nothing", &callers[0].1, "");
+    assert_eq!(unknown.status, 404);
+    assert!(unknown.text().contains("no path /nothing") && unknown.text().contains("/api/sql"), "{unknown:?}");
     // A refused request has changed nothing, and an accepted one has.
     assert_eq!(served.count("made"), 3);
     assert_eq!(served.count("own"), 0);

@@ -57,6 +57,9 @@ fn a_store_is_made_only_where_that_is_asked_for() {
     assert!(message.contains("no/such"), "{message}");
     std::fs::write(scratch.path("empty.db"), b"").unwrap();
     assert_eq!(refusal(&scratch.path("empty.db"), &careful).0, ErrorKind::NotAStore);
+    let hint = |path| SqliteStore::open(&scratch.path(path), &careful).unwrap_err().hint().unwrap().to_owned();
+    assert!(hint("empty.db").contains("delete this one"));
+    assert!(hint("empty.db/a.db").contains("enter each folder"));
     create(&scratch.open("empty.db"), "t");
     assert_eq!(reopen(&scratch.path("empty.db")).snapshot().unwrap().tables().unwrap().len(), 1);
 }
