@@ -43,6 +43,7 @@ use super::queries::set_all::count_rows;
 use super::queries::subquery_widths::refuse_wrong_widths;
 use super::queries::using::merge_columns;
 use super::rows::array_queries::collect_rows;
+use super::rows::equal_lists::tell_lists_apart;
 use super::rows::json_aggregates::collect_json;
 use super::rows::json_rows::select_json_rows;
 use super::rows::names_beside_rows::name_beside_rows;
@@ -309,8 +310,10 @@ impl VisitorMut for Clauses {
         if let TableFactor::UNNEST { array_exprs, .. } = factor {
             array_exprs.iter_mut().for_each(flatten);
         }
-        if let Err(error) =
-            select_json_rows(factor, false).and_then(|()| unnest_lists(factor)).and_then(|()| number_rows(factor))
+        if let Err(error) = select_json_rows(factor, false)
+            .and_then(|()| unnest_lists(factor))
+            .and_then(|()| tell_lists_apart(factor))
+            .and_then(|()| number_rows(factor))
         {
             return ControlFlow::Break(error);
         }
