@@ -176,7 +176,7 @@ impl VisitorMut for Clauses {
         {
             type_rows(values);
         }
-        if self.depth > 0 || (self.answers && matches!(query.body.as_ref(), SetExpr::SetOperation { .. })) {
+        if self.depth > 0 || self.answers {
             in_rows(&mut query.body);
         }
         self.depth += 1;
