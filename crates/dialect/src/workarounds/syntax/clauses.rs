@@ -5,6 +5,7 @@
 //! one of them, `FETCH`.
 
 use super::forms::composed_functions::composed_function;
+use super::forms::constant_in::count_instead;
 use super::forms::flat_arrays::{flatten, flatten_operands};
 use super::forms::hypothetical_ranks::hypothetical_rank;
 use super::forms::like_escape::write_backslashes;
@@ -103,6 +104,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     match visit_mut(statement, &mut Clauses { depth: 0, declares, answers, is_parsed_again }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {
+            count_instead(statement)?;
             keep_texts(statement, texts);
             Ok(())
         }
