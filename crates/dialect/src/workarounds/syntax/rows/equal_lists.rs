@@ -1,5 +1,5 @@
-//! Equal lists in FROM, as in `unnest(a, a)` and `ROWS FROM (f(1), f(1))`. DataFusion names the columns after the lists,
-//! and refuses equal names. So a list that is equal to one before it becomes the argument of a `coalesce`.
+//! Equal lists in FROM, as in `unnest(a, a)` and `ROWS FROM (f(1), f(1))`. DataFusion names the columns after the
+//! lists, and refuses equal names. So a list that is equal to one before it becomes the argument of a `coalesce`.
 //!
 //! No upstream issue known.
 
