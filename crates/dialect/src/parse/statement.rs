@@ -52,7 +52,7 @@ pub fn parse_declaring(text: &str, position: SourcePosition, parameters: &Parame
     params::unmark(&mut tokens);
     read_foreign(&mut tokens)?;
     move_set_columns(&mut tokens)?;
-    settled(parse(tokens, position)?, Scope::in_public(&[]), position)
+    settled(parse(tokens, position)?, Scope::in_public(&[]))
 }
 
 /// Parses the condition of a CHECK constraint, without rewriting it for the planner.
@@ -73,7 +73,7 @@ pub fn parse_over(
     let mut tokens = tokens_of(text, position, parameters, CHAIN_TOKENS_MAX)?;
     let spellings = Spellings::unify(&mut tokens, scope);
     let tokens = asof::rewrite_tokens(tokens, position)?;
-    Ok((settled(parse(tokens, position)?, scope, position)?, spellings))
+    Ok((settled(parse(tokens, position)?, scope)?, spellings))
 }
 
 /// Parses one step of a statement whose `WITH` changes rows.
@@ -88,7 +88,7 @@ pub fn parse_step(
     let spellings = Spellings::unify(&mut tokens, scope);
     let tokens = asof::rewrite_tokens(tokens, position)?;
     let statement = take_step(parse(tokens, position)?, step)?;
-    Ok((settled(statement, scope, position)?, spellings))
+    Ok((settled(statement, scope)?, spellings))
 }
 
 /// The items of a statement's `WITH` that are executed by themselves; `None` if none of them changes rows.
@@ -185,14 +185,14 @@ fn parse_with<T>(
 }
 
 /// Rewrites a parsed statement for the planner.
-fn settled(mut statement: Ast, scope: Scope<'_>, position: SourcePosition) -> Result<Ast> {
+fn settled(mut statement: Ast, scope: Scope<'_>) -> Result<Ast> {
     refuse_changes_in_with(&statement)?;
     workarounds::name_merged_columns(&mut statement);
     settle_with(&mut statement);
     name_schemas(&mut statement, scope);
     alias_shared_names(&mut statement)?;
     refuse_ambiguous_names(&statement)?;
-    workarounds::rewrite_statement(&mut statement, scope.tables, position)?;
+    workarounds::rewrite_statement(&mut statement, scope.tables)?;
     name_schemas_of_stars(&mut statement);
     let mut relation_count = 0;
     let _ = visit_relations(&statement, |_| {

@@ -64,8 +64,6 @@ pub use times::date_trunc::{DateTrunc, cut as cut_by_unit};
 pub use times::words::{has_time_words, read_time_words};
 pub use untyped::array_constants::write_array_constants;
 
-use crate::text::errors::from_parser;
-use crate::text::source_position::SourcePosition;
 use crate::text::tree_walk::visit_expressions_mut;
 use atsdb_core::Table;
 use atsdb_engine::ReadSnapshot;
@@ -109,20 +107,15 @@ pub fn rewrite_tokens(tokens: &mut Vec<TokenWithSpan>) -> atsdb_core::Result<()>
     syntax::tokens::words::settle_words(tokens)
 }
 
-/// Rewrites a parsed statement over tables. `position` is its position in the script.
-pub fn rewrite_statement(
-    statement: &mut Statement,
-    tables: &[Table],
-    position: SourcePosition,
-) -> atsdb_core::Result<()> {
+/// Rewrites a parsed statement over tables.
+pub fn rewrite_statement(statement: &mut Statement, tables: &[Table]) -> atsdb_core::Result<()> {
     syntax::repetition::refuse_repetition(statement)?;
     let _ = visit_expressions_mut(statement, |expr| {
         syntax::tokens::distinct_from::operator_to_expression(expr);
         syntax::tokens::binding::word_to_sharp(expr);
         ControlFlow::<()>::Continue(())
     });
-    syntax::clauses::settle_clauses(statement, tables)?;
-    syntax::forms::constant_in::count_instead(statement).map_err(|error| from_parser(error, position))
+    syntax::clauses::settle_clauses(statement, tables)
 }
 
 /// Planners that see an expression before DataFusion's own.

@@ -56,6 +56,7 @@ fn statements_are_prepared_and_executed_by_sql() {
     client.batch_execute("PREPARE numbered (oid) AS SELECT typname FROM pg_type WHERE oid = $1").unwrap();
     assert_eq!(asked(&mut client, "EXECUTE numbered('23')"), ["int4"]);
     assert_eq!(asked(&mut client, "EXECUTE numbered(23)"), ["int4"]);
+    assert_eq!(asked(&mut client, "EXECUTE numbered(20 + 3)"), ["int4"]);
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn is_varchar(expr: &Expr) -> bool {
     matches!(expr, Expr::ScalarFunction(call) if call.func.name() == VARCHAR)
 }
 
-/// Whether it is a constant or a parameter without a type. Its value may have the type of a mapped column.
+/// Returns whether it is a constant or a parameter without a type. Its value may have the type of a mapped column.
 fn is_constant(expr: &Expr) -> bool {
     is_untyped(expr) || matches!(expr, Expr::Placeholder(_) | Expr::Literal(ScalarValue::Dictionary(..), _))
 }

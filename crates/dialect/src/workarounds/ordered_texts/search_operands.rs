@@ -71,7 +71,7 @@ impl ExprPlanner for SearchOperands {
     }
 }
 
-/// Whether a value is a text of no other type: neither JSON nor an SQL/JSON path. A parameter may be either.
+/// Returns whether a value is a text of no other type: neither JSON nor an SQL/JSON path. A parameter may be either.
 fn is_searched(operand: &Expr, schema: &DFSchema) -> bool {
     match operand {
         Expr::Placeholder(_) => false,

@@ -40,7 +40,7 @@ impl OptimizerRule for FlatCases {
     }
 }
 
-/// Whether the `ELSE` of a `CASE` is a `CASE` that continues it: both have conditions, and no operand.
+/// Returns whether the `ELSE` of a `CASE` is a `CASE` that continues it: both have conditions, and no operand.
 pub(super) fn continues(case: &Case) -> bool {
     case.expr.is_none() && matches!(case.else_expr.as_deref(), Some(Expr::Case(inner)) if inner.expr.is_none())
 }

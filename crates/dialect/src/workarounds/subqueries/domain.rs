@@ -75,18 +75,23 @@ impl<'a> Domain<'a> {
     }
 
     /// The value of a subquery that only computes it from one outer row, such as `(SELECT t.a + 1)`, as an expression
-    /// of the outer plan. `None` of others.
-    pub(super) fn value_of_row(&self, subquery: &LogicalPlan) -> Result<Option<Expr>> {
+    /// of the outer plan. `None` of other subqueries.
+    pub(super) fn value_of_row(
+        subquery: &LogicalPlan,
+        outer: &'a LogicalPlan,
+        names: &'a Names,
+    ) -> Result<Option<Expr>> {
         let LogicalPlan::Projection(projection) = subquery else { return Ok(None) };
         let has_one_row = matches!(projection.input.as_ref(), LogicalPlan::EmptyRelation(of) if of.produce_one_row);
-        match projection.expr.as_slice() {
-            [value]
-                if has_one_row && !self.columns.is_empty() && !value.dyn_exists(|expr| Ok(is_subquery(expr)))? =>
-            {
-                self.replaced(value.clone().unalias(), &self.columns, &[]).map(Some)
-            }
-            _ => Ok(None),
+        let [value] = projection.expr.as_slice() else { return Ok(None) };
+        if !has_one_row || value.dyn_exists(|expr| Ok(is_subquery(expr)))? {
+            return Ok(None);
         }
+        let domain = Self::of(subquery, outer, names)?;
+        if domain.columns.is_empty() {
+            return Ok(None);
+        }
+        domain.replaced(value.clone().unalias(), &domain.columns, &[]).map(Some)
     }
 
     /// Whether a plan mentions one of the domain's columns.

@@ -67,7 +67,8 @@ fn is_left(subquery: &LogicalPlan, join: &Join) -> Result<bool> {
         && pulls_up(subquery, pull_up)?)
 }
 
-/// Whether a subquery computes its rows from one outer row each, such as `SELECT t.a + 1` and `SELECT unnest(t.a)`.
+/// Returns whether a subquery computes its rows from one outer row each, such as `SELECT t.a + 1` and `SELECT
+/// unnest(t.a)`.
 fn is_of_one_row(subquery: &LogicalPlan) -> Result<bool> {
     let mut is_plain = true;
     subquery.dyn_apply_with_subqueries(|plan| {

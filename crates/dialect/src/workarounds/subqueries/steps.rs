@@ -72,7 +72,7 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
                 return Ok(Transformed::no(expr));
             }
             if matches!(expr, Expr::ScalarSubquery(_))
-                && let Some(value) = Domain::of(&subquery.subquery, &input, names)?.value_of_row(&subquery.subquery)?
+                && let Some(value) = Domain::value_of_row(&subquery.subquery, &input, names)?
             {
                 return Ok(Transformed::yes(value));
             }

@@ -5,6 +5,7 @@
 //! one of them, `FETCH`.
 
 use super::forms::composed_functions::composed_function;
+use super::forms::constant_in::count_instead;
 use super::forms::flat_arrays::{flatten, flatten_operands};
 use super::forms::hypothetical_ranks::hypothetical_rank;
 use super::forms::like_escape::write_backslashes;
@@ -43,6 +44,7 @@ use super::queries::set_all::count_rows;
 use super::queries::subquery_widths::refuse_wrong_widths;
 use super::queries::using::merge_columns;
 use super::rows::array_queries::collect_rows;
+use super::rows::equal_lists::tell_lists_apart;
 use super::rows::json_aggregates::collect_json;
 use super::rows::json_rows::select_json_rows;
 use super::rows::names_beside_rows::name_beside_rows;
@@ -102,6 +104,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     match visit_mut(statement, &mut Clauses { depth: 0, declares, answers, is_parsed_again }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => {
+            count_instead(statement)?;
             keep_texts(statement, texts);
             Ok(())
         }
@@ -175,7 +178,7 @@ impl VisitorMut for Clauses {
         {
             type_rows(values);
         }
-        if self.depth > 0 || (self.answers && matches!(query.body.as_ref(), SetExpr::SetOperation { .. })) {
+        if self.depth > 0 || self.answers {
             in_rows(&mut query.body);
         }
         self.depth += 1;
@@ -309,8 +312,10 @@ impl VisitorMut for Clauses {
         if let TableFactor::UNNEST { array_exprs, .. } = factor {
             array_exprs.iter_mut().for_each(flatten);
         }
-        if let Err(error) =
-            select_json_rows(factor, false).and_then(|()| unnest_lists(factor)).and_then(|()| number_rows(factor))
+        if let Err(error) = select_json_rows(factor, false)
+            .and_then(|()| unnest_lists(factor))
+            .and_then(|()| tell_lists_apart(factor))
+            .and_then(|()| number_rows(factor))
         {
             return ControlFlow::Break(error);
         }

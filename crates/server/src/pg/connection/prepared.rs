@@ -81,9 +81,17 @@ impl Connection {
         let Some(row) = rows.next().transpose()? else {
             return Err(Error::internal("expressions have no values").into());
         };
-        let value = |column: &ArrayRef| ScalarValue::try_from_array(column, 0);
+        let value = |column: &ArrayRef| ScalarValue::try_from_array(column, 0).map(widened);
         let values = row.columns().iter().map(value).collect::<Result<_, _>>();
         values.map_err(|error| Error::internal(error.to_string()).into())
+    }
+}
+
+/// An `INT` as a `BIGINT`, which may be a value of a parameter of any numeric type.
+fn widened(value: ScalarValue) -> ScalarValue {
+    match value {
+        ScalarValue::Int32(number) => ScalarValue::Int64(number.map(i64::from)),
+        other => other,
     }
 }
 

@@ -7,11 +7,11 @@
 //! [#25473](https://github.com/apache/datafusion/issues/25473), too.
 
 use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
+use crate::workarounds::syntax::expression;
+use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableFactor,
 };
-use datafusion::sql::sqlparser::dialect::GenericDialect;
-use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use std::ops::ControlFlow;
 
 /// Placeholders for the constant and for the expression that the subquery selects. No statement can write these names.
@@ -20,7 +20,7 @@ const SELECTED: &str = "\u{1}selected";
 
 /// Rewrites every `constant [NOT] IN (SELECT ...)` to count the rows that are equal, and those for which this is
 /// unknown.
-pub(crate) fn count_instead(statement: &mut Statement) -> Result<(), ParserError> {
+pub(crate) fn count_instead(statement: &mut Statement) -> Result<()> {
     let outcome = visit_expressions_mut(statement, |expr| {
         let Expr::InSubquery { expr: value, subquery, negated } = expr else { return ControlFlow::Continue(()) };
         if !is_constant(value) {
@@ -38,14 +38,14 @@ pub(crate) fn count_instead(statement: &mut Statement) -> Result<(), ParserError
     }
 }
 
-fn counted(value: &Expr, subquery: &Query, negated: bool) -> Result<Expr, ParserError> {
+fn counted(value: &Expr, subquery: &Query, negated: bool) -> Result<Expr> {
     let (found, missing) = if negated { ("false", "true") } else { ("true", "false") };
     let text = format!(
         "(SELECT CASE WHEN count(*) FILTER (WHERE \"{SELECTED}\" = \"{CONSTANT}\") > 0 THEN {found} \
          WHEN count(*) FILTER (WHERE (\"{SELECTED}\" = \"{CONSTANT}\") IS NULL) > 0 THEN NULL ELSE {missing} END \
          FROM (SELECT 1) AS in_rows(\"{SELECTED}\"))"
     );
-    let mut counted = Parser::new(&GenericDialect).try_with_sql(&text).and_then(|mut parser| parser.parse_expr())?;
+    let mut counted = expression(&text)?;
     let Expr::Subquery(query) = &mut counted else { return Err(unexpected()) };
     // Expressions are inserted into the tree, not printed and parsed again, because the parser would read some of them
     // differently.
@@ -79,8 +79,8 @@ fn counted(value: &Expr, subquery: &Query, negated: bool) -> Result<Expr, Parser
     Ok(counted)
 }
 
-fn unexpected() -> ParserError {
-    ParserError::ParserError("the template of a count is not a SELECT".to_owned())
+fn unexpected() -> Error {
+    Error::internal("the template of a count is not a SELECT")
 }
 
 /// Returns a subquery's SELECT and its single expression, if the rows can be counted in the SELECT itself: it selects

@@ -154,7 +154,7 @@ fn is_float(data_type: &DataType) -> bool {
     matches!(data_type, D::DoublePrecision | D::Double(_) | D::Float8 | D::Real | D::Float4)
 }
 
-/// Whether a text is one of PostgreSQL's words for `NaN` and the infinities as a `NUMERIC`.
+/// Returns whether a text is one of PostgreSQL's words for `NaN` and the infinities as a `NUMERIC`.
 fn is_not_finite(text: &str) -> bool {
     let words = ["nan", "infinity", "+infinity", "-infinity", "inf", "+inf", "-inf"];
     words.iter().any(|word| word.eq_ignore_ascii_case(text))

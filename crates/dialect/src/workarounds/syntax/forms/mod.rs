@@ -1,7 +1,7 @@
 //! Expressions and calls in forms that DataFusion lacks or understands in another way.
 
 pub(super) mod composed_functions;
-pub(crate) mod constant_in;
+pub(super) mod constant_in;
 pub(super) mod flat_arrays;
 pub(super) mod hypothetical_ranks;
 pub(super) mod like_escape;

@@ -373,7 +373,7 @@ fn enclose(expr: &mut Expr, function: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether an expression has been a cast to a list of numbers that is a text.
+/// Returns whether an expression has been a cast to a list of numbers that is a text.
 fn is_vector(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => is_vector(inner),

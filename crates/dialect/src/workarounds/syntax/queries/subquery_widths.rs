@@ -199,7 +199,7 @@ impl Widths {
     }
 }
 
-/// Whether `name.*` means the columns of a relation.
+/// Returns whether `name.*` means the columns of a relation.
 fn is_named(relation: &TableFactor, name: &ObjectName) -> bool {
     let last = name.0.last().and_then(|part| part.as_ident());
     last.zip(shown_name(relation)).is_some_and(|(name, shown)| same_name(&name.value, &shown.value))

@@ -2,6 +2,7 @@
 //! and rows that a query collects.
 
 pub(super) mod array_queries;
+pub(super) mod equal_lists;
 pub(super) mod json_aggregates;
 pub(super) mod json_rows;
 pub(super) mod names_beside_rows;

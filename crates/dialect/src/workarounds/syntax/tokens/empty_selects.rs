@@ -19,7 +19,7 @@ pub(crate) fn complete_empty_selects(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, written);
 }
 
-/// Whether a `SELECT` has neither columns nor tables.
+/// Returns whether a `SELECT` has neither columns nor tables.
 fn is_empty(tokens: &[TokenWithSpan], select: usize) -> bool {
     let is_one_of = |at: usize, words: &[&str]| words.iter().any(|word| is_word(&tokens[at], word));
     match after(tokens, select) {

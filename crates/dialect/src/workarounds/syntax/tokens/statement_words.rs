@@ -13,7 +13,7 @@
 use super::created_columns::write_created_table;
 use super::fetched_rows::limit_fetched_rows;
 use super::operand_names::precedes_operand;
-use super::words::{TokenReplacement, after, before, is_significant, is_word, replace};
+use super::words::{TokenReplacement, after, before, end_of_parentheses, is_significant, is_word, replace};
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
@@ -352,20 +352,6 @@ fn open_values(tokens: &mut [TokenWithSpan]) {
         }
         open = after(tokens, close);
     }
-}
-
-/// The parenthesis that closes one.
-fn end_of_parentheses(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    let closes = |token: &TokenWithSpan| {
-        match token.token {
-            Token::LParen => depth += 1,
-            Token::RParen => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth == 0
-    };
-    tokens[open..].iter().position(closes).map(|count| open + count)
 }
 
 /// `COMMENT ON CONSTRAINT c ON t IS`.

@@ -219,6 +219,20 @@ pub(crate) fn after(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     tokens[at + 1..].iter().position(is_significant).map(|skipped| at + 1 + skipped)
 }
 
+/// The parenthesis that closes one.
+pub(super) fn end_of_parentheses(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    let closes = |token: &TokenWithSpan| {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    };
+    tokens[open..].iter().position(closes).map(|count| open + count)
+}
+
 /// Some tokens, and others in place of them.
 pub(super) type TokenReplacement = (Range<usize>, Vec<TokenWithSpan>);
 
