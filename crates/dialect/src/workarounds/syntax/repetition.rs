@@ -163,6 +163,11 @@ fn times(expr: &Expr) -> (u64, u64) {
         {
             (if elem.iter().any(has_point) { count(elem) } else { 1 }, 1)
         }
+        Expr::AnyOp { right, compare_op: B::Eq, .. } | Expr::AllOp { right, compare_op: B::NotEq, .. }
+            if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }) = right.as_ref() =>
+        {
+            (1, 1)
+        }
         Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => match right.as_ref() {
             Expr::Subquery(_) if is_row(left) => (2, 2),
             Expr::Subquery(_) => (1, 1),

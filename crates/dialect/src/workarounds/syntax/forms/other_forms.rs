@@ -1,8 +1,9 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
 //! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `= ANY` and `<> ALL` of a list; comparisons with `ANY`
-//! and `ALL` of a text that is an array; the operators `^@`, `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR escape`; other escape characters of
-//! `SIMILAR TO`; texts in quotes in the place of booleans; `IS NORMALIZED`; `COLLATE` of the order that texts have
-//! anyway; the types `name`, `"char"`, `oid`, `int2vector` and `oidvector`.
+//! and `ALL` of a text that is an array; the operators `^@`, `&&`, `~`, `|/`, `||/` and `@`;
+//! `substring(text FROM pattern)`, also with `FOR escape`; other escape characters of `SIMILAR TO`; texts in quotes in
+//! the place of booleans; `IS NORMALIZED`; `COLLATE` of the order that texts have anyway; the types `name`, `"char"`,
+//! `oid`, `int2vector` and `oidvector`.
 //!
 //! [#10743](https://github.com/apache/datafusion/issues/10743) is closed upstream, but the length of a `varchar(n)` is
 //! still ignored; for the others no upstream issue is known.
