@@ -126,7 +126,7 @@ impl ScalarUDFImpl for Escaping {
         };
         let is_scalar = matches!(values, ColumnarValue::Scalar(_));
         if matches!(format.as_str(), "base64" | "base64pad" | "hex") {
-            let values = if self.is_encoding { values.clone() } else { without_blanks(values)? };
+            let values = if self.is_encoding { values.clone() } else { digits_of(values, format != "hex")? };
             args.args = vec![values, ColumnarValue::Scalar(ScalarValue::from(format))];
             return self.inner.invoke_with_args(args);
         }
@@ -147,14 +147,37 @@ impl ScalarUDFImpl for Escaping {
     }
 }
 
-/// Bytes without blanks and ends of lines, which `base64` and `hex` may have between their digits.
-fn without_blanks(values: &ColumnarValue) -> Result<ColumnarValue> {
+/// Bytes without blanks and ends of lines, which `base64` and `hex` may have between their digits. The last digit of
+/// `base64` loses the bits that belong to no byte, which DataFusion refuses.
+fn digits_of(values: &ColumnarValue, is_base64: bool) -> Result<ColumnarValue> {
     let is_scalar = matches!(values, ColumnarValue::Scalar(_));
     let values = cast(&values.to_array(1)?, &BYTES)?;
     let is_digit = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
-    let digits = |value: &[u8]| value.iter().copied().filter(is_digit).collect::<Vec<u8>>();
+    let digits = |value: &[u8]| {
+        let mut digits = value.iter().copied().filter(is_digit).collect::<Vec<u8>>();
+        if is_base64 {
+            clear_last_bits(&mut digits);
+        }
+        digits
+    };
     let values = values.as_binary::<i32>().iter().map(|value| value.map(digits)).collect::<BinaryArray>();
     answer(is_scalar, Arc::new(values))
+}
+
+/// Clears the bits of the last digit of `base64` behind the last whole byte.
+fn clear_last_bits(digits: &mut [u8]) {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let count = digits.iter().take_while(|digit| **digit != b'=').count();
+    let step = match count % 4 {
+        2 => 16,
+        3 => 4,
+        _ => return,
+    };
+    if let Some(last) = digits.get_mut(count - 1)
+        && let Some(value) = DIGITS.iter().position(|digit| digit == last)
+    {
+        *last = DIGITS[value - value % step];
+    }
 }
 
 /// Bytes as text: those that are no ASCII character in octal digits, and backslashes twice.
@@ -184,6 +207,17 @@ fn unescaped(text: &[u8]) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_bits_behind_the_last_byte_are_cleared() {
+        for (digits, expected) in
+            [("MTIz/A+=", "MTIz/A8="), ("/x==", "/w=="), ("MTIz", "MTIz"), ("", ""), ("A", "A"), ("A?==", "A?==")]
+        {
+            let mut cleared = digits.as_bytes().to_vec();
+            clear_last_bits(&mut cleared);
+            assert_eq!(cleared, expected.as_bytes());
+        }
+    }
 
     #[test]
     fn bytes_have_escapes() {

@@ -17,7 +17,8 @@ use crate::text::volatile_functions::{has_volatile_call, repeated_call};
 use crate::workarounds::resources::repeated_parts::REPEATED_MAX;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    Array, BinaryOperator, Expr, Function, FunctionArguments, Ident, ObjectName, Query, Statement, Visitor,
+    Array, BinaryOperator, Expr, Function, FunctionArguments, Ident, ObjectName, Query, Statement, Value,
+    ValueWithSpan, Visitor,
 };
 use std::ops::ControlFlow;
 
@@ -162,9 +163,18 @@ fn times(expr: &Expr) -> (u64, u64) {
         {
             (if elem.iter().any(has_point) { count(elem) } else { 1 }, 1)
         }
+        Expr::AnyOp { right, compare_op: B::Eq, .. } | Expr::AllOp { right, compare_op: B::NotEq, .. }
+            if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }) = right.as_ref() =>
+        {
+            (1, 1)
+        }
         Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => match right.as_ref() {
             Expr::Subquery(_) if is_row(left) => (2, 2),
             Expr::Subquery(_) => (1, 1),
+            // A text that is an array: one comparison for each item.
+            Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => {
+                (text.split(',').count() as u64, 1)
+            }
             // The planner asks for the least and the greatest element, for NULLs, and whether there are elements.
             _ => (2, 5),
         },

@@ -1,8 +1,9 @@
 //! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
-//! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `= ANY` and `<> ALL` of a list; the operators `^@`,
-//! `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR escape`; other escape characters of
-//! `SIMILAR TO`; texts in quotes in the place of booleans; `IS NORMALIZED`; `COLLATE` of the order that texts have
-//! anyway; the types `name`, `"char"`, `oid`, `int2vector` and `oidvector`.
+//! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `= ANY` and `<> ALL` of a list; comparisons with `ANY`
+//! and `ALL` of a text that is an array; the operators `^@`, `&&`, `~`, `|/`, `||/` and `@`;
+//! `substring(text FROM pattern)`, also with `FOR escape`; other escape characters of `SIMILAR TO`; texts in quotes in
+//! the place of booleans; `IS NORMALIZED`; `COLLATE` of the order that texts have anyway; the types `name`, `"char"`,
+//! `oid`, `int2vector` and `oidvector`.
 //!
 //! [#10743](https://github.com/apache/datafusion/issues/10743) is closed upstream, but the length of a `varchar(n)` is
 //! still ignored; for the others no upstream issue is known.
@@ -120,6 +121,20 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
         }
         Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } if let Some(list) = items(right) => {
             *expr = in_list(left, list, true);
+            Ok(())
+        }
+        Expr::AnyOp { left, compare_op, right, .. }
+            if opposite(compare_op).is_some()
+                && let Some(items) = text_in(right).as_deref().and_then(items_of_text) =>
+        {
+            *expr = compared(left, compare_op, &items, &BinaryOperator::Or);
+            Ok(())
+        }
+        Expr::AllOp { left, compare_op, right }
+            if opposite(compare_op).is_some()
+                && let Some(items) = text_in(right).as_deref().and_then(items_of_text) =>
+        {
+            *expr = compared(left, compare_op, &items, &BinaryOperator::And);
             Ok(())
         }
         // DataFusion does not return NULL if the array has one, only for ALL.
@@ -248,6 +263,14 @@ fn in_list(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
     let lists: Vec<Expr> = list.iter().map(|item| of(vec![item.clone()])).collect();
     let op = if negated { BinaryOperator::And } else { BinaryOperator::Or };
     any_of(lists, &op).unwrap_or_else(|| of(list))
+}
+
+/// The comparisons with the items of a text that is an array. Each item is a constant that gets the type of the other
+/// side.
+fn compared(left: &Expr, compare_op: &BinaryOperator, items: &[Expr], joined_by: &BinaryOperator) -> Expr {
+    let with = |item: &Expr| Expr::Nested(Box::new(binary(left.clone(), compare_op.clone(), item.clone())));
+    let none = Expr::value(Value::Boolean(*joined_by == BinaryOperator::And));
+    any_of(items.iter().map(with).collect(), joined_by).unwrap_or(none)
 }
 
 /// Whether an expression is a number with a point or an exponent.
