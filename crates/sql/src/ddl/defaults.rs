@@ -267,7 +267,6 @@ fn token(value: &Token) -> Option<Literal<'static>> {
         | Token::DoubleQuotedString(text)
         | Token::EscapedStringLiteral(text)
         | Token::NationalStringLiteral(text) => Literal::Text(text.clone().into()),
-        Token::DollarQuotedString(text) => Literal::Text(text.value.clone().into()),
         Token::HexStringLiteral(digits) => Literal::Bytes(hex::decode(digits)?),
         _ => return None,
     })
