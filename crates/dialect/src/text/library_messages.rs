@@ -247,7 +247,7 @@ fn wrong_argument(message: &str) -> Option<Sentence> {
     Some(sentence.with_hint("write a name such as 'Int32' or 'Timestamp(ns)', or CAST(x AS TYPE) with a type of SQL"))
 }
 
-/// Whether the number of rows after a clause is negative: `LIMIT must be >= 0, '-1' was provided`.
+/// Returns whether the number of rows after a clause is negative: `LIMIT must be >= 0, '-1' was provided`.
 fn is_below_zero(message: &str, clause: &str) -> bool {
     message.strip_prefix(clause).is_some_and(|rest| rest.starts_with(" must be >="))
 }

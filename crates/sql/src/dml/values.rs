@@ -205,7 +205,7 @@ fn cast_to(value: &mut Expr, data_type: DataType) {
     *value = Expr::Cast { kind: CastKind::Cast, expr, data_type, array: false, format: None };
 }
 
-/// Whether a value has no type of its own: a text in quotes, NULL or a parameter.
+/// Returns whether a value has no type of its own: a text in quotes, NULL or a parameter.
 fn is_untyped(value: &Expr) -> bool {
     match value {
         Expr::Value(ValueWithSpan { value, .. }) => !matches!(value, Value::Number(..) | Value::Boolean(_)),
