@@ -180,36 +180,63 @@ fn literal(expression: &Expr) -> Option<Literal<'static>> {
             _ => None,
         },
         Expr::UnaryOp { op: UnaryOperator::Plus, expr } => literal(expr).filter(|of| matches!(of, Literal::Number(_))),
-        Expr::BinaryOp { .. } => integer(expression).map(|value| Literal::Number(value.to_string().into())),
+        Expr::BinaryOp { .. } => integer(expression).map(|computed| Literal::Number(computed.value.to_string().into())),
         _ => None,
     }
 }
 
+/// An integer of an expression, whose type is INT or BIGINT.
+#[derive(Debug, Clone, Copy)]
+struct TypedInteger {
+    value: i64,
+    is_big: bool,
+}
+
+impl TypedInteger {
+    /// A value of a type; `None` if it does not fit.
+    fn of(value: i64, is_big: bool) -> Option<Self> {
+        (is_big || is_int(value)).then_some(Self { value, is_big })
+    }
+
+    /// A constant, which is an INT if it fits.
+    fn constant(value: i64) -> Self {
+        Self { value, is_big: !is_int(value) }
+    }
+}
+
 /// The value of an expression of integers, such as `60 * 60 * 24`. `None` if it does not fit the type of its operands.
-fn integer(expression: &Expr) -> Option<i64> {
+fn integer(expression: &Expr) -> Option<TypedInteger> {
     match expression {
         Expr::Nested(inner) | Expr::UnaryOp { op: UnaryOperator::Plus, expr: inner } => integer(inner),
         Expr::Cast { expr, data_type, .. } => match column_type(data_type, "").ok()? {
-            ColumnType::Int64 => integer(expr),
-            ColumnType::Int32 => integer(expr).filter(|value| is_int(*value)),
+            ColumnType::Int64 => TypedInteger::of(integer(expr)?.value, true),
+            ColumnType::Int32 => TypedInteger::of(integer(expr)?.value, false),
             _ => None,
         },
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => integer(expr)?.checked_neg(),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
+            let operand = integer(expr)?;
+            let value = operand.value.checked_neg()?;
+            match **expr {
+                // The sign belongs to a constant: -2147483648 is an INT.
+                Expr::Value(_) => Some(TypedInteger::constant(value)),
+                _ => TypedInteger::of(value, operand.is_big),
+            }
+        }
         Expr::Value(value) => match &value.value {
-            Token::Number(digits, _) => digits.parse().ok(),
+            Token::Number(digits, _) => digits.parse().ok().map(TypedInteger::constant),
             _ => None,
         },
         Expr::BinaryOp { left, op, right } => {
             let (left, right) = (integer(left)?, integer(right)?);
             let value = match op {
-                BinaryOperator::Plus => left.checked_add(right),
-                BinaryOperator::Minus => left.checked_sub(right),
-                BinaryOperator::Multiply => left.checked_mul(right),
-                BinaryOperator::Divide => left.checked_div(right),
-                BinaryOperator::Modulo => left.checked_rem(right),
+                BinaryOperator::Plus => left.value.checked_add(right.value),
+                BinaryOperator::Minus => left.value.checked_sub(right.value),
+                BinaryOperator::Multiply => left.value.checked_mul(right.value),
+                BinaryOperator::Divide => left.value.checked_div(right.value),
+                BinaryOperator::Modulo => left.value.checked_rem(right.value),
                 _ => None,
             }?;
-            (is_int(value) || !is_int(left) || !is_int(right)).then_some(value)
+            TypedInteger::of(value, left.is_big || right.is_big)
         }
         _ => None,
     }
@@ -240,7 +267,6 @@ fn token(value: &Token) -> Option<Literal<'static>> {
         | Token::DoubleQuotedString(text)
         | Token::EscapedStringLiteral(text)
         | Token::NationalStringLiteral(text) => Literal::Text(text.clone().into()),
-        Token::DollarQuotedString(text) => Literal::Text(text.value.clone().into()),
         Token::HexStringLiteral(digits) => Literal::Bytes(hex::decode(digits)?),
         _ => return None,
     })
