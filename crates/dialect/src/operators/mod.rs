@@ -10,6 +10,7 @@
 //! Not owned: buckets of time (`functions`).
 
 pub mod asof;
+mod expressions;
 pub mod first_groups;
 pub mod gapfill;
 pub mod partition_top;

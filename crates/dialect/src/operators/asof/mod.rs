@@ -9,9 +9,9 @@ mod operator;
 mod rule;
 mod syntax;
 
-use datafusion::common::{DFSchema, Result, internal_err};
-use datafusion::logical_expr::{Expr, UserDefinedLogicalNode};
-use datafusion::physical_expr::PhysicalExpr;
+use super::expressions::CompileExpr;
+use datafusion::common::{Result, internal_err};
+use datafusion::logical_expr::UserDefinedLogicalNode;
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub use syntax::rewrite_tokens;
 pub(super) fn planned(
     step: &dyn UserDefinedLogicalNode,
     inputs: &[Arc<dyn ExecutionPlan>],
-    compile: &dyn Fn(&Expr, &DFSchema) -> Result<Arc<dyn PhysicalExpr>>,
+    compile: &CompileExpr<'_>,
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let Some(node) = step.as_any().downcast_ref::<node::AsofJoin>() else { return Ok(None) };
     let [left, right] = inputs else { return internal_err!("AsofJoin has two inputs") };

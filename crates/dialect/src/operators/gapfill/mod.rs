@@ -15,11 +15,11 @@ mod parameters;
 mod rule;
 mod steps;
 
+use super::expressions::CompileExpr;
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::Schema;
 use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{Expr, UserDefinedLogicalNode};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub use rule::FillGaps;
 pub(super) fn planned(
     step: &dyn UserDefinedLogicalNode,
     inputs: &[Arc<dyn ExecutionPlan>],
-    compile: &dyn Fn(&Expr, &DFSchema) -> Result<Arc<dyn PhysicalExpr>>,
+    compile: &CompileExpr<'_>,
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let Some(node) = step.as_any().downcast_ref::<node::GapFill>() else { return Ok(None) };
     let [input] = inputs else { return internal_err!("GapFill has one input") };

@@ -41,7 +41,7 @@ impl DecimalSum {
         let before_point = |digits: u8, scale: i8| i16::from(digits) - i16::from(scale);
         let whole = before_point(*left_digits, *left_scale).max(before_point(*right_digits, *right_scale));
         let scale = *left_scale.max(right_scale);
-        let has_room = whole + i16::from(scale) + 1 <= i16::from(DECIMAL_DIGITS_MAX);
+        let has_room = whole + i16::from(scale) < i16::from(DECIMAL_DIGITS_MAX);
         (!has_room).then_some(Self { is_difference, scale })
     }
 
