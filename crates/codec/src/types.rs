@@ -108,7 +108,7 @@ pub fn enumeration_of(field: &Field) -> Option<Enumeration> {
     Enumeration::of_json(json)
 }
 
-/// Whether values of a type are texts, plain or of a dictionary.
+/// Returns whether values of a type are texts, plain or of a dictionary.
 fn is_text(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => values.is_string(),
@@ -123,7 +123,7 @@ pub fn char_field(field: Field, characters: Option<u32>) -> Field {
     field.with_metadata(HashMap::from([(CHAR_KEY.to_owned(), characters)]))
 }
 
-/// Whether a field's values are those of a `char(n)`.
+/// Returns whether a field's values are those of a `char(n)`.
 pub fn is_char(field: &Field) -> bool {
     is_text(field.data_type()) && field.metadata().contains_key(CHAR_KEY)
 }

@@ -79,7 +79,7 @@ impl FieldType {
         }
     }
 
-    /// Whether the type has the value as it is written.
+    /// Returns whether the value is one of this type as it is written, without a conversion.
     pub(crate) fn holds(self, value: &Value<'_>) -> bool {
         match (self, value) {
             (Self::Float, Value::Float(_)) | (Self::Bool, Value::Bool(_)) | (Self::Text, Value::Text(..)) => true,

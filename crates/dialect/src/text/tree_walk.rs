@@ -50,9 +50,9 @@ pub fn visit_relations<B>(node: &impl Visit, each: impl FnMut(&ObjectName) -> Co
     visit(node, &mut Relations(each))
 }
 
-/// What [`visit_selects_mut`] calls.
+/// A visitor of the SELECTs of a statement, for [`visit_selects_mut`].
 pub trait SelectVisitor {
-    /// What the visitor breaks off with.
+    /// The result of a visit that ends early.
     type Break;
 
     /// Called with each query before its SELECTs.

@@ -102,7 +102,7 @@ impl Interner {
         &self.indices
     }
 
-    /// Whether all strings have an index of the store.
+    /// Returns whether the store has given each string an index.
     pub(crate) fn is_resolved(&self) -> bool {
         self.indices.len() == self.ends.len()
     }

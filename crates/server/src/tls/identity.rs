@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 
-/// What the files of the options contain.
+/// The hint for a file that cannot be read, or that has no certificate or key.
 const FILES_HINT: &str = "--tls-cert names a PEM file with the certificate and its chain, --tls-key one with its key";
 
 /// The certificate with which the server proves its identity. Clones share the same state.

@@ -201,7 +201,7 @@ pub fn plain_type(data_type: &DataType) -> &DataType {
     }
 }
 
-/// Whether values of a type are texts, plain or of a dictionary.
+/// Returns whether values of a type are texts, plain or of a dictionary.
 pub fn is_text(data_type: &DataType) -> bool {
     plain_type(data_type).is_string()
 }

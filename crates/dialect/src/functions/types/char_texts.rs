@@ -28,7 +28,7 @@ pub const PADDED: &str = "padded_char";
 /// The maximum size of the values of one batch with their spaces, because they are made in one piece.
 const PADDED_BYTES_MAX: usize = 1 << 28;
 
-/// What a function of `char(n)` does.
+/// The functions of `char(n)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum CharCall {
     /// Cuts a text to the length that the second argument is.

@@ -73,8 +73,8 @@ fn matches_pattern(operator: Operator) -> bool {
         || matches!(operator, O::RegexMatch | O::RegexIMatch | O::RegexNotMatch | O::RegexNotIMatch)
 }
 
-/// Whether a text matches whether or not it has spaces at its end: the pattern ends in `%`, and the rest of it matches
-/// no spaces. Chunks without such texts can then be skipped.
+/// Returns whether spaces at the end of a text make no difference to a match: the pattern ends in `%`, and the rest of
+/// it matches no spaces. Chunks without such texts can then be skipped.
 fn is_blind_to_spaces(like: &Like) -> bool {
     match like.pattern.as_ref() {
         Expr::Literal(ScalarValue::Utf8(Some(pattern)) | ScalarValue::Utf8View(Some(pattern)), _) => {

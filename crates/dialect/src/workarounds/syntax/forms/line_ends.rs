@@ -33,7 +33,7 @@ const ABOUT_LINES: [char; 5] = ['n', 'm', 'p', 'w', 's'];
 /// The letters of flags that say whether case counts. The last one of them is meant.
 const ABOUT_CASE: [char; 2] = ['i', 'c'];
 
-/// What stands before a pattern without flags.
+/// The prefix of a pattern without flags.
 const NO_FLAGS: &str = "(?s)";
 
 /// Gives the pattern of a match its flags.

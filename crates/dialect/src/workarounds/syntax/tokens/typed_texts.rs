@@ -25,7 +25,7 @@ pub(crate) fn write_casts(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, written);
 }
 
-/// Whether a word is part of a cast or of a longer name.
+/// Returns whether a word is part of a cast or of a longer name.
 fn is_part(tokens: &[TokenWithSpan], word: usize) -> bool {
     word.checked_sub(1).is_some_and(|last| matches!(tokens[last].token, Token::DoubleColon | Token::Period))
 }
