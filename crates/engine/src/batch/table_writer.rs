@@ -28,27 +28,26 @@ pub(crate) struct TableWriter {
     pub(crate) slices: SliceBuffer,
 }
 
-/// The interner of a column. It returns to the column's dictionary when the writer no longer needs it.
+/// The interner of a column.
 struct BorrowedInterner {
     interner: Interner,
-    dictionary: Arc<Dictionary>,
-    /// Whether the next writer must check the strings anew: those of an enumerated column depend on its definition.
-    is_discarded: bool,
+    /// The dictionary to which the interner returns when the writer no longer needs it. `None` for an enumerated
+    /// column: its definition says which strings are allowed, so the next writer must check them anew.
+    dictionary: Option<Arc<Dictionary>>,
 }
 
 impl BorrowedInterner {
     fn new(shared: &Shared, table: TableId, column: &Column) -> Self {
-        let dictionary = shared.dictionaries.get(table, column.id);
-        let is_discarded = column.enumeration.is_some();
-        let interner = if is_discarded { Interner::new() } else { dictionary.interner() };
-        Self { interner, dictionary, is_discarded }
+        let dictionary = column.enumeration.is_none().then(|| shared.dictionaries.get(table, column.id));
+        let interner = dictionary.as_deref().map_or_else(Interner::new, Dictionary::interner);
+        Self { interner, dictionary }
     }
 }
 
 impl Drop for BorrowedInterner {
     fn drop(&mut self) {
-        if !self.is_discarded {
-            self.dictionary.keep(std::mem::replace(&mut self.interner, Interner::new()));
+        if let Some(dictionary) = &self.dictionary {
+            dictionary.keep(std::mem::replace(&mut self.interner, Interner::new()));
         }
     }
 }

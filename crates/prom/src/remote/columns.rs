@@ -10,6 +10,9 @@ use arrow::record_batch::RecordBatch;
 use hashbrown::HashTable;
 use std::sync::Arc;
 
+/// The size of a series in bytes without its texts.
+const SERIES_BYTES: usize = 128;
+
 pub(super) fn mapped() -> DataType {
     DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8))
 }
@@ -97,8 +100,8 @@ impl Samples {
         self.times.iter().zip(&self.of_series).zip(&self.values).map(|((time, series), value)| (*time, *series, *value))
     }
 
-    /// The bytes of all texts.
-    pub(super) fn text_bytes(&self) -> usize {
+    /// The bytes of all series. Those that a cache holds, too, count like others.
+    pub(super) fn series_bytes(&self) -> usize {
         self.series_bytes + self.metrics.byte_count()
     }
 
@@ -112,7 +115,7 @@ impl Samples {
         let number = self.series.len() as u32;
         self.numbers.insert_unique(hash, (hash, number), |(hash, _)| *hash);
         self.of_metric.push(self.metrics.number(|text| text.push_str(series.metric())));
-        self.series_bytes += series.text().len();
+        self.series_bytes += SERIES_BYTES + series.text().len() + series.metric().len();
         self.series.push(series);
         number
     }

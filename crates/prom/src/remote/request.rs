@@ -20,8 +20,7 @@ const HISTOGRAM_BYTES: usize = size_of::<Histogram>() + 12;
 /// The bytes of an exemplar without its labels.
 const EXEMPLAR_BYTES: usize = 20 + size_of::<String>();
 
-/// The size of a series in bytes without its text, and of a metric's metadata without its texts.
-const SERIES_BYTES: usize = 32;
+/// The size of a metric's metadata in bytes without its texts.
 const METADATA_BYTES: usize = 96;
 
 /// The times that the tables accept, in milliseconds since 1970: those of the years -262143 to 262142.
@@ -173,9 +172,9 @@ impl WriteRequest {
     }
 
     fn number_of(&mut self, series: Arc<SentSeries>) -> Result<u32, RemoteError> {
-        let before = self.samples.text_bytes();
+        let before = self.samples.series_bytes();
         let number = self.samples.series_number(series);
-        self.budget.spend(self.samples.text_bytes() - before + SERIES_BYTES)?;
+        self.budget.spend(self.samples.series_bytes() - before)?;
         Ok(number)
     }
 

@@ -1,6 +1,6 @@
 //! Requests of remote write, complete and truncated.
 
-use atsdb_prom::remote::{MetricKind, SeriesCache, WriteVersion, compress, decode_write, decompress};
+use atsdb_prom::remote::{MetricKind, SentSeries, SeriesCache, WriteVersion, compress, decode_write, decompress};
 
 /// `requests_total{code="200"}` with the value 1 at one second, a histogram, an exemplar, and metadata.
 fn version_2() -> Vec<u8> {
@@ -194,6 +194,18 @@ fn a_cached_series_counts_as_much_as_a_new_one() {
         let fresh = decode_write(&body, WriteVersion::V1, bytes_max, &SeriesCache::default()).is_ok();
         assert_eq!(decode_write(&body, WriteVersion::V1, bytes_max, &cache).is_ok(), fresh, "{bytes_max} bytes");
     }
+}
+
+#[test]
+fn a_series_counts_once_with_its_size() {
+    let series = |name: &str| field(1, &[label("__name__", name), sample(1)].concat());
+    let size = |series: &[Vec<u8>]| {
+        decode_write(&series.concat(), WriteVersion::V1, 1 << 20, &SeriesCache::default()).unwrap().byte_count()
+    };
+    let (one, again) = (size(&[series("a")]), size(&[series("a"), series("a")]));
+    assert!(again - one < size_of::<SentSeries>(), "{one} bytes, then {again}");
+    let other = size(&[series("a"), series("b")]);
+    assert!(other - again > size_of::<SentSeries>(), "{again} bytes, then {other}");
 }
 
 #[test]

@@ -101,7 +101,8 @@ pub fn read_copy(bytes: &[u8]) {
         (1..).zip(types).map(|(number, of)| Column::new(ColumnId(number), format!("c{number}"), of)).collect();
     let mut reader = CopyReader::new("t", &columns, &copy.options);
     for piece in rows.chunks(usize::from(*piece) + 1) {
-        match reader.push(piece) {
+        reader.push(piece);
+        match reader.next_batch() {
             Ok(_) => assert!(reader.byte_count() <= rows.len(), "no more is held than has come"),
             Err(error) => return check(&error),
         }

@@ -42,20 +42,19 @@ impl Connection {
             let store = Builder::new().spawn_scoped(scope, load).map_err(Error::no_thread)?;
             let mut next = || -> Result<Option<RecordBatch>, Failure> {
                 loop {
+                    let mut batch = reader.next_batch()?;
+                    // If others need the memory, complete rows are stored at once; the rest of a row waits.
+                    if batch.is_none() && reservation.try_grow(reader.byte_count()).is_err() {
+                        batch = reader.batch()?;
+                    }
+                    reservation.shrink(reader.byte_count());
+                    io.grow(&mut reservation, reader.byte_count())?;
+                    io.holds.set(reader.byte_count());
+                    if batch.is_some() {
+                        return Ok(batch);
+                    }
                     match io.wait()? {
-                        Incoming::CopyData(piece) => {
-                            let mut batch = reader.push(&piece)?;
-                            // If others need the memory, complete rows are stored at once; the rest of a row waits.
-                            if batch.is_none() && reservation.try_grow(reader.byte_count()).is_err() {
-                                batch = reader.batch()?;
-                            }
-                            reservation.shrink(reader.byte_count());
-                            io.grow(&mut reservation, reader.byte_count())?;
-                            io.holds.set(reader.byte_count());
-                            if batch.is_some() {
-                                return Ok(batch);
-                            }
-                        }
+                        Incoming::CopyData(piece) => reader.push(&piece),
                         Incoming::CopyDone => return Ok(None),
                         Incoming::CopyFail(why) => {
                             return Err(PgError::error("57014", format!("COPY from stdin failed: {why}")).into());

@@ -7,15 +7,15 @@ use crate::pg::rows::columns_of;
 use crate::pg::statement::kind::StatementKind;
 use crate::pg::wire::outgoing::ResultColumn;
 use arrow::datatypes::SchemaRef;
+use atsdb::sql::Words;
 
 impl PreparedStatement {
     /// Whether it may change rows and return rows. Its columns must be checked before it is executed.
     pub(super) fn may_return_changes(&self) -> bool {
-        let has_with = || self.text.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("WITH"));
         self.columns.is_some()
             && match self.kind {
                 StatementKind::Change(_) => true,
-                StatementKind::Query => has_with(),
+                StatementKind::Query => Words::new(&self.text).accept("with"),
                 _ => false,
             }
     }

@@ -28,10 +28,14 @@ impl BinaryReader {
         Self { relation: relation.to_owned(), rest: Vec::new(), has_header: false, is_ended: false, line: 0 }
     }
 
-    /// Reads all complete rows, and returns their number.
-    pub(super) fn push(&mut self, piece: &[u8], columns: &mut [ColumnBuilder]) -> Result<usize, PgError> {
+    /// Takes a piece.
+    pub(super) fn push(&mut self, piece: &[u8]) {
+        self.rest.extend(piece);
+    }
+
+    /// Reads complete rows, at most this many, and returns their number.
+    pub(super) fn read(&mut self, columns: &mut [ColumnBuilder], rows_max: usize) -> Result<usize, PgError> {
         let mut bytes = std::mem::take(&mut self.rest);
-        bytes.extend(piece);
         let (mut start, mut row_count) = (0, 0);
         if !self.has_header {
             match header_length(&bytes)? {
@@ -43,6 +47,7 @@ impl BinaryReader {
             }
         }
         while !self.is_ended
+            && row_count < rows_max
             && let Some(length) = self.row_length(&bytes[start..], columns)?
         {
             self.line += 1;
@@ -58,7 +63,7 @@ impl BinaryReader {
         Ok(row_count)
     }
 
-    /// The bytes of a row that is not complete.
+    /// The bytes of rows that are not read yet.
     pub(super) fn rest_bytes(&self) -> usize {
         self.rest.len()
     }

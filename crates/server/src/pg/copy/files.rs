@@ -32,7 +32,8 @@ pub fn read_copied(
         if length == 0 {
             break;
         }
-        if let Some(batch) = reader.push(&piece[..length]).map_err(|error| in_file(file, &error))? {
+        reader.push(&piece[..length]);
+        while let Some(batch) = reader.next_batch().map_err(|error| in_file(file, &error))? {
             rows(batch)?;
         }
     }

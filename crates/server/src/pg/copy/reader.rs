@@ -10,7 +10,7 @@ use atsdb::Column;
 use atsdb::sql::{CopyFormat, CopyOptions};
 use std::sync::Arc;
 
-/// The number of rows that are stored at a time.
+/// The maximum number of rows that are stored at a time. Two such batches fill a chunk.
 const BATCH_ROWS: usize = 65_536;
 
 /// The number of bytes that are stored at a time.
@@ -21,7 +21,7 @@ pub(in crate::pg) struct CopyReader {
     columns: Vec<ColumnBuilder>,
     format: FormatReader,
     row_count: usize,
-    /// The bytes that came since the last batch.
+    /// The bytes that came since the last batch, or that it did not read.
     byte_count: usize,
 }
 
@@ -43,12 +43,21 @@ impl CopyReader {
         Self { columns: columns.iter().map(ColumnBuilder::new).collect(), format, row_count: 0, byte_count: 0 }
     }
 
-    /// Reads a piece, and returns a batch when there are enough rows.
-    pub(in crate::pg) fn push(&mut self, piece: &[u8]) -> Result<Option<RecordBatch>, PgError> {
+    /// Takes a piece, whose rows [`next_batch`](Self::next_batch) reads.
+    pub(in crate::pg) fn push(&mut self, piece: &[u8]) {
         self.byte_count += piece.len();
+        match &mut self.format {
+            FormatReader::Text(reader) => reader.push(piece),
+            FormatReader::Binary(reader) => reader.push(piece),
+        }
+    }
+
+    /// Reads the rows that have come. Returns a batch when there are enough, and `None` when further pieces are needed.
+    pub(in crate::pg) fn next_batch(&mut self) -> Result<Option<RecordBatch>, PgError> {
+        let rows_max = BATCH_ROWS - self.row_count;
         self.row_count += match &mut self.format {
-            FormatReader::Text(reader) => reader.push(piece, &mut self.columns)?,
-            FormatReader::Binary(reader) => reader.push(piece, &mut self.columns)?,
+            FormatReader::Text(reader) => reader.read(&mut self.columns, rows_max)?,
+            FormatReader::Binary(reader) => reader.read(&mut self.columns, rows_max)?,
         };
         if self.row_count < BATCH_ROWS && self.byte_count < BATCH_BYTES {
             return Ok(None);
@@ -65,19 +74,18 @@ impl CopyReader {
         self.batch()
     }
 
-    /// The bytes that it holds: of rows, and of a row that is not complete.
+    /// The bytes that it holds: of rows, and of those that are not read yet.
     pub(in crate::pg) fn byte_count(&self) -> usize {
-        let rest = match &self.format {
-            FormatReader::Text(reader) => reader.rest_bytes(),
-            FormatReader::Binary(reader) => reader.rest_bytes(),
-        };
-        self.byte_count.max(rest)
+        self.byte_count
     }
 
     /// The rows that are complete.
     pub(in crate::pg) fn batch(&mut self) -> Result<Option<RecordBatch>, PgError> {
         let row_count = std::mem::take(&mut self.row_count);
-        self.byte_count = 0;
+        self.byte_count = match &self.format {
+            FormatReader::Text(reader) => reader.rest_bytes(),
+            FormatReader::Binary(reader) => reader.rest_bytes(),
+        };
         if row_count == 0 {
             return Ok(None);
         }
@@ -116,7 +124,10 @@ mod tests {
         let mut reader = CopyReader::new("t", &columns(), &copy.options);
         let mut batches = Vec::new();
         for piece in bytes.chunks(piece) {
-            batches.extend(reader.push(piece)?);
+            reader.push(piece);
+            while let Some(batch) = reader.next_batch()? {
+                batches.push(batch);
+            }
         }
         batches.extend(reader.finish()?);
         Ok(batches)
@@ -133,6 +144,21 @@ mod tests {
             assert_eq!(of_text, whole);
             let of_csv = read("CSV HEADER", csv.as_bytes(), piece).unwrap();
             assert_eq!(pretty_format_batches(&of_csv).unwrap().to_string(), whole);
+        }
+    }
+
+    #[test]
+    fn a_batch_ends_at_the_same_row_whatever_the_length_of_the_pieces() {
+        let row_count = 2 * BATCH_ROWS + 1;
+        let text = "1970-01-01\ta\t1\n".repeat(row_count);
+        let nulls = [[0_u8, 3].as_slice(), &[0xff; 12]].concat();
+        let binary = [b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0".as_slice(), &nulls.repeat(row_count)].concat();
+        for (options, bytes) in [("", text.as_bytes()), ("BINARY", binary.as_slice())] {
+            for piece in [8_191, 1 << 20, bytes.len()] {
+                let batches = read(options, bytes, piece).unwrap();
+                let row_counts: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
+                assert_eq!(row_counts, [BATCH_ROWS, BATCH_ROWS, 1], "pieces of {piece} bytes");
+            }
         }
     }
 

@@ -24,7 +24,7 @@ pub(super) struct TextReader {
     rules: Vec<ColumnRules>,
     /// The header that has not come yet.
     header: CopyHeader,
-    /// Received bytes that do not form a complete row yet.
+    /// Received bytes whose rows are not read yet, because they are not complete or their batch was full.
     rest: Vec<u8>,
     /// After `\.` nothing is read.
     is_ended: bool,
@@ -48,27 +48,25 @@ impl TextReader {
         }
     }
 
-    /// Reads all complete rows, and returns their number.
-    pub(super) fn push(&mut self, piece: &[u8], columns: &mut [ColumnBuilder]) -> Result<usize, PgError> {
-        if self.is_ended {
-            return Ok(0);
+    /// Takes a piece.
+    pub(super) fn push(&mut self, piece: &[u8]) {
+        if !self.is_ended {
+            self.rest.extend(piece);
         }
-        self.rest.extend(piece);
-        let row_count = self.read(columns, false)?;
-        if self.rest.len() > ROW_BYTES_MAX {
-            return Err(PgError::error("54000", "a row is too long")
-                .with_hint("check that the data have the FORMAT that COPY names"));
-        }
-        Ok(row_count)
     }
 
-    /// The bytes of a row that is not complete.
+    /// Reads complete rows, at most this many, and returns their number.
+    pub(super) fn read(&mut self, columns: &mut [ColumnBuilder], rows_max: usize) -> Result<usize, PgError> {
+        self.read_lines(columns, rows_max, false)
+    }
+
+    /// The bytes of rows that are not read yet.
     pub(super) fn rest_bytes(&self) -> usize {
         self.rest.len()
     }
 
     pub(super) fn finish(&mut self, columns: &mut [ColumnBuilder]) -> Result<usize, PgError> {
-        let row_count = self.read(columns, true)?;
+        let row_count = self.read_lines(columns, usize::MAX, true)?;
         // Data without any row have no header.
         if matches!(self.header, CopyHeader::Match) {
             self.row(&[], columns)?;
@@ -76,11 +74,15 @@ impl TextReader {
         Ok(row_count)
     }
 
-    fn read(&mut self, columns: &mut [ColumnBuilder], is_last: bool) -> Result<usize, PgError> {
+    fn read_lines(&mut self, columns: &mut [ColumnBuilder], rows_max: usize, is_last: bool) -> Result<usize, PgError> {
         let bytes = std::mem::take(&mut self.rest);
         let (mut start, mut row_count) = (0, 0);
-        while !self.is_ended {
+        while !self.is_ended && row_count < rows_max {
             let (length, taken) = match self.lines.next(&bytes[start..], is_last, &self.relation)? {
+                FoundLine::Partial if bytes.len() - start > ROW_BYTES_MAX => {
+                    return Err(PgError::error("54000", "a row is too long")
+                        .with_hint("check that the data have the FORMAT that COPY names"));
+                }
                 FoundLine::Partial => break,
                 FoundLine::Row { length, taken } => (length, taken),
                 FoundLine::LastRow { length } => {
