@@ -91,7 +91,7 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         return Ok(Transformed::yes(compared));
     }
     let compare = |mut exprs: Vec<&mut Expr>| {
-        let is_read = read_texts(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema);
+        let is_read = read_texts(&mut exprs, schema);
         let united = unite(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema, is_compared_as_float);
         double_beside_integer(exprs, schema) || united || is_read
     };
