@@ -11,6 +11,7 @@ use datafusion::common::{DataFusionError, Result, ScalarValue, exec_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The function that a cast to `char(n)` is: of a text and `n`.
@@ -110,9 +111,9 @@ impl ScalarUDFImpl for CharFunction {
         let found = match (self.call, arrays.as_slice()) {
             (CharCall::Cast, [texts, lengths]) => {
                 let length = length_in(lengths)?;
-                changed(texts, &|text| cut(text, length).trim_end_matches(' ').to_owned())?
+                changed(texts, &|text| cut(text, length).trim_end_matches(' ').into())?
             }
-            (CharCall::Declare, [texts]) => changed(texts, &|text| text.trim_end_matches(' ').to_owned())?,
+            (CharCall::Declare, [texts]) => changed(texts, &|text| text.trim_end_matches(' ').into())?,
             (CharCall::Pad, [texts]) => padded(texts, self.characters.unwrap_or_default() as usize)?,
             (_, arrays) => return exec_err!("{} of {} values", self.name(), arrays.len()),
         };
@@ -130,7 +131,7 @@ fn characters_of(length: &ScalarValue) -> Option<u32> {
 fn varchar_texts(args: &[ArrayRef]) -> Result<ArrayRef> {
     let [texts, lengths] = args else { return exec_err!("{VARCHAR} takes 2 arguments") };
     let length = length_in(lengths)?;
-    changed(texts, &|text| cut(text, length).to_owned())
+    changed(texts, &|text| cut(text, length).into())
 }
 
 /// Values of a `char(n)` with spaces up to `n` characters.
@@ -141,7 +142,7 @@ fn padded(texts: &ArrayRef, characters: usize) -> Result<ArrayRef> {
     }
     changed(texts, &|text| {
         let missing = characters.saturating_sub(text.chars().count());
-        format!("{text}{}", " ".repeat(missing))
+        format!("{text}{}", " ".repeat(missing)).into()
     })
 }
 
@@ -158,7 +159,7 @@ fn cut(text: &str, characters: usize) -> &str {
 }
 
 /// Texts, each of them changed. Those of a dictionary are changed once.
-fn changed(texts: &ArrayRef, change: &dyn Fn(&str) -> String) -> Result<ArrayRef> {
+fn changed(texts: &ArrayRef, change: &dyn Fn(&str) -> Cow<'_, str>) -> Result<ArrayRef> {
     if let Some(dictionary) = texts.as_any_dictionary_opt() {
         let values = changed(dictionary.values(), change)?;
         return Ok(take(&values, dictionary.keys(), None)?);
@@ -179,7 +180,7 @@ mod tests {
         let plain: ArrayRef = Arc::new(StringArray::from(texts.to_vec()));
         let mapped: ArrayRef = Arc::new(texts.into_iter().collect::<DictionaryArray<UInt8Type>>());
         for array in [plain, mapped] {
-            let cut = changed(&array, &|text| cut(text, 2).to_owned()).unwrap();
+            let cut = changed(&array, &|text| cut(text, 2).into()).unwrap();
             assert_eq!(cut.as_string::<i32>().iter().collect::<Vec<_>>(), [Some("äb"), None, Some("xy"), Some("")]);
         }
     }
