@@ -93,11 +93,9 @@ fn make_bare(expr: &mut Expr) -> bool {
         Expr::ScalarFunction(call) if call.func.name() == PADDED => call.args.pop(),
         _ => None,
     };
-    let is_changed = value.is_some();
-    if let Some(value) = value {
-        *expr = value;
-    }
-    is_changed
+    let Some(value) = value else { return false };
+    *expr = value;
+    true
 }
 
 fn is_varchar(expr: &Expr) -> bool {
@@ -112,12 +110,9 @@ fn is_constant(expr: &Expr) -> bool {
 /// Removes the spaces at the end of a value. Returns whether something changed.
 fn trim(expr: &mut Expr) -> bool {
     if let Expr::Literal(value, _) = expr {
-        let trimmed = trimmed(value);
-        let is_changed = trimmed.is_some();
-        if let Some(trimmed) = trimmed {
-            *value = trimmed;
-        }
-        return is_changed;
+        let Some(trimmed) = trimmed(value) else { return false };
+        *value = trimmed;
+        return true;
     }
     *expr = declared_char(None).call(vec![std::mem::take(expr)]);
     true
