@@ -71,10 +71,10 @@ fn function(call: CharCall, characters: Option<u32>) -> ScalarUDF {
     ScalarUDF::new_from_impl(CharFunction { call, characters, signature })
 }
 
-/// `characters` is `None` if the second argument has the length, or if values have several ones.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct CharFunction {
     call: CharCall,
+    /// The length of the values; `None` if the second argument has it, or if values have several ones.
     characters: Option<u32>,
     signature: Signature,
 }
