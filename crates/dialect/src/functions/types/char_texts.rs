@@ -1,10 +1,12 @@
-//! Texts of a declared length: the casts to `char(n)` and `varchar(n)`, and what a plan needs for values of a
-//! `char(n)`. These are texts without spaces at the end, and [get the spaces](padded_char) where they count.
+//! Texts of a declared length: the casts to `char(n)`, to `varchar(n)` and to arrays of them, and what a plan needs for
+//! values of a `char(n)`. These are texts without spaces at the end, and [get the spaces](padded_char) where they
+//! count.
 
 use crate::functions::base::answers::{answer, are_constant};
+use crate::functions::base::arguments::strictly;
 use crate::functions::base::plain::Plain;
 use crate::functions::base::text_types::TextType;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, StringArray};
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
 use datafusion::common::{DataFusionError, Result, ScalarValue, exec_err};
@@ -63,7 +65,11 @@ pub fn trimmed(value: &ScalarValue) -> Option<ScalarValue> {
 }
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
-    vec![function(CharCall::Cast, None), Plain::variadic(VARCHAR, DataType::Utf8, varchar_texts).udf()]
+    vec![
+        function(CharCall::Cast, None),
+        Plain::variadic(VARCHAR, DataType::Utf8, varchar_texts).udf(),
+        Plain::variadic("cut_elements", lists_of_texts(), cut_elements).udf(),
+    ]
 }
 
 fn function(call: CharCall, characters: Option<u32>) -> ScalarUDF {
@@ -109,10 +115,7 @@ impl ScalarUDFImpl for CharFunction {
         let is_constant = are_constant(&args.args);
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let found = match (self.call, arrays.as_slice()) {
-            (CharCall::Cast, [texts, lengths]) => {
-                let length = length_in(lengths)?;
-                changed(texts, &|text| cut(text, length).trim_end_matches(' ').into())?
-            }
+            (CharCall::Cast, [texts, lengths]) => cut_texts(texts, lengths, true)?,
             (CharCall::Declare, [texts]) => changed(texts, &|text| text.trim_end_matches(' ').into())?,
             (CharCall::Pad, [texts]) => padded(texts, self.characters.unwrap_or_default() as usize)?,
             (_, arrays) => return exec_err!("{} of {} values", self.name(), arrays.len()),
@@ -130,8 +133,33 @@ fn characters_of(length: &ScalarValue) -> Option<u32> {
 
 fn varchar_texts(args: &[ArrayRef]) -> Result<ArrayRef> {
     let [texts, lengths] = args else { return exec_err!("{VARCHAR} takes 2 arguments") };
+    cut_texts(texts, lengths, false)
+}
+
+/// Texts, cut to the length that is the same in all rows. Those of a `char(n)` lose the spaces at their end, too.
+fn cut_texts(texts: &ArrayRef, lengths: &ArrayRef, is_char: bool) -> Result<ArrayRef> {
     let length = length_in(lengths)?;
-    changed(texts, &|text| cut(text, length).into())
+    changed(texts, &|text| {
+        let cut = cut(text, length);
+        if is_char { cut.trim_end_matches(' ').into() } else { cut.into() }
+    })
+}
+
+fn lists_of_texts() -> DataType {
+    DataType::new_list(DataType::Utf8, true)
+}
+
+/// Arrays whose texts have at most this many characters, and no spaces at the end if the third argument says so. The
+/// second and the third argument are constants.
+fn cut_elements(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let [arrays, lengths, are_trimmed] = args else { return exec_err!("cut_elements takes 3 arguments") };
+    let arrays = strictly(arrays, &lists_of_texts())?;
+    let arrays = arrays.as_list::<i32>();
+    let is_trimmed = are_trimmed.as_boolean().iter().flatten().next().unwrap_or_default();
+    let elements = cut_texts(arrays.values(), lengths, is_trimmed)?;
+    let field = Arc::new(Field::new_list_field(DataType::Utf8, true));
+    let (offsets, nulls) = (arrays.offsets().clone(), arrays.nulls().cloned());
+    Ok(Arc::new(ListArray::try_new(field, offsets, elements, nulls)?))
 }
 
 /// Values of a `char(n)` with spaces up to `n` characters.
