@@ -48,6 +48,6 @@ pub use stored_form::{to_logical, to_stored};
 pub use types::{
     arrow_schema, char_field, char_length, column_type_of, declared_field, declared_type, dictionary_keys,
     element_bytes, enumeration_field, enumeration_of, interval_text_field, is_char, is_interval_text, is_json_list,
-    is_jsonb, json_list_field, jsonb_field, logical_field, logical_type, plain_type, stored_schema, stored_type,
-    time_unit_of, uuid_bytes_field,
+    is_jsonb, is_text, json_list_field, jsonb_field, logical_field, logical_type, plain_type, stored_schema,
+    stored_type, time_unit_of, uuid_bytes_field,
 };

@@ -109,7 +109,7 @@ pub fn enumeration_of(field: &Field) -> Option<Enumeration> {
 }
 
 /// Returns whether values of a type are texts, plain or of a dictionary.
-fn is_text(data_type: &DataType) -> bool {
+pub fn is_text(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => values.is_string(),
         other => other.is_string(),

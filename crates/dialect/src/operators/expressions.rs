@@ -1,4 +1,4 @@
-//! How the steps of a plan get operators for their expressions.
+//! The compilation of the expressions in steps of a plan.
 
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::Expr;

@@ -3,6 +3,7 @@
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use crate::text::tree_walk::visit_expressions_mut;
+pub use atsdb_codec::is_text;
 use atsdb_codec::time_unit_of;
 use atsdb_core::name::nearest_name;
 use atsdb_core::time::DAY_SECONDS;
@@ -199,11 +200,6 @@ pub fn plain_type(data_type: &DataType) -> &DataType {
         DataType::Dictionary(_, values) => values,
         other => other,
     }
-}
-
-/// Returns whether values of a type are texts, plain or of a dictionary.
-pub fn is_text(data_type: &DataType) -> bool {
-    plain_type(data_type).is_string()
 }
 
 /// Whether a type can order rows: a time or a number.

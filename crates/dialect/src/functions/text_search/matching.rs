@@ -138,7 +138,7 @@ pub(super) trait Document {
     fn occurrences(&self, node: usize, word: &QueryWord) -> Occurrences;
 }
 
-/// The answer of a node: whether it occurs, or where.
+/// The answer of a node, which says whether it occurs, or where.
 enum NodeAnswer {
     Truth(Truth),
     Occurrences(Occurrences),

@@ -13,8 +13,8 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::common::Result;
 
-/// The texts of times, without a zone. The format says what follows the year, and ends with the fraction of a second. A
-/// time whose year is beyond those of the calendar becomes NULL.
+/// The texts of times, without a zone. The format is that of the text behind the year, and ends with the fraction of a
+/// second. A time whose year is beyond those of the calendar becomes NULL.
 pub(crate) fn texts_of_times(array: &ArrayRef, format: &str) -> Result<StringArray> {
     let text = |time: NaiveDateTime| {
         let written = time.format(format).to_string();

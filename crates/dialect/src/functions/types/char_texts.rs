@@ -1,16 +1,19 @@
-//! Texts of a declared length: the casts to `char(n)` and `varchar(n)`, and what a plan needs for values of a
-//! `char(n)`. These are texts without spaces at the end, and [get the spaces](padded_char) where they count.
+//! Texts of a declared length: the casts to `char(n)`, to `varchar(n)` and to arrays of them, and what a plan needs for
+//! values of a `char(n)`. These are texts without spaces at the end, and [get the spaces](padded_char) where they
+//! count.
 
 use crate::functions::base::answers::{answer, are_constant};
+use crate::functions::base::arguments::strictly;
 use crate::functions::base::plain::Plain;
 use crate::functions::base::text_types::TextType;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, ListArray, StringArray};
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type};
 use datafusion::common::{DataFusionError, Result, ScalarValue, exec_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The function that a cast to `char(n)` is: of a text and `n`.
@@ -62,7 +65,11 @@ pub fn trimmed(value: &ScalarValue) -> Option<ScalarValue> {
 }
 
 pub(super) fn functions() -> Vec<ScalarUDF> {
-    vec![function(CharCall::Cast, None), Plain::variadic(VARCHAR, DataType::Utf8, varchar_texts).udf()]
+    vec![
+        function(CharCall::Cast, None),
+        Plain::variadic(VARCHAR, DataType::Utf8, varchar_texts).udf(),
+        Plain::variadic("cut_elements", lists_of_texts(), cut_elements).udf(),
+    ]
 }
 
 fn function(call: CharCall, characters: Option<u32>) -> ScalarUDF {
@@ -70,10 +77,10 @@ fn function(call: CharCall, characters: Option<u32>) -> ScalarUDF {
     ScalarUDF::new_from_impl(CharFunction { call, characters, signature })
 }
 
-/// `characters` is `None` if the second argument has the length, or if values have several ones.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct CharFunction {
     call: CharCall,
+    /// The length of the values; `None` if the second argument has it, or if values have several ones.
     characters: Option<u32>,
     signature: Signature,
 }
@@ -108,11 +115,8 @@ impl ScalarUDFImpl for CharFunction {
         let is_constant = are_constant(&args.args);
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let found = match (self.call, arrays.as_slice()) {
-            (CharCall::Cast, [texts, lengths]) => {
-                let length = length_in(lengths)?;
-                changed(texts, &|text| cut(text, length).trim_end_matches(' ').to_owned())?
-            }
-            (CharCall::Declare, [texts]) => changed(texts, &|text| text.trim_end_matches(' ').to_owned())?,
+            (CharCall::Cast, [texts, lengths]) => cut_texts(texts, lengths, true)?,
+            (CharCall::Declare, [texts]) => changed(texts, &|text| text.trim_end_matches(' ').into())?,
             (CharCall::Pad, [texts]) => padded(texts, self.characters.unwrap_or_default() as usize)?,
             (_, arrays) => return exec_err!("{} of {} values", self.name(), arrays.len()),
         };
@@ -129,8 +133,33 @@ fn characters_of(length: &ScalarValue) -> Option<u32> {
 
 fn varchar_texts(args: &[ArrayRef]) -> Result<ArrayRef> {
     let [texts, lengths] = args else { return exec_err!("{VARCHAR} takes 2 arguments") };
+    cut_texts(texts, lengths, false)
+}
+
+/// Texts, cut to the length that is the same in all rows. Those of a `char(n)` lose the spaces at their end, too.
+fn cut_texts(texts: &ArrayRef, lengths: &ArrayRef, is_char: bool) -> Result<ArrayRef> {
     let length = length_in(lengths)?;
-    changed(texts, &|text| cut(text, length).to_owned())
+    changed(texts, &|text| {
+        let cut = cut(text, length);
+        if is_char { cut.trim_end_matches(' ').into() } else { cut.into() }
+    })
+}
+
+fn lists_of_texts() -> DataType {
+    DataType::new_list(DataType::Utf8, true)
+}
+
+/// Arrays whose texts have at most this many characters, and no spaces at the end if the third argument says so. The
+/// second and the third argument are constants.
+fn cut_elements(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let [arrays, lengths, are_trimmed] = args else { return exec_err!("cut_elements takes 3 arguments") };
+    let arrays = strictly(arrays, &lists_of_texts())?;
+    let arrays = arrays.as_list::<i32>();
+    let is_trimmed = are_trimmed.as_boolean().iter().flatten().next().unwrap_or_default();
+    let elements = cut_texts(arrays.values(), lengths, is_trimmed)?;
+    let field = Arc::new(Field::new_list_field(DataType::Utf8, true));
+    let (offsets, nulls) = (arrays.offsets().clone(), arrays.nulls().cloned());
+    Ok(Arc::new(ListArray::try_new(field, offsets, elements, nulls)?))
 }
 
 /// Values of a `char(n)` with spaces up to `n` characters.
@@ -141,7 +170,7 @@ fn padded(texts: &ArrayRef, characters: usize) -> Result<ArrayRef> {
     }
     changed(texts, &|text| {
         let missing = characters.saturating_sub(text.chars().count());
-        format!("{text}{}", " ".repeat(missing))
+        format!("{text}{}", " ".repeat(missing)).into()
     })
 }
 
@@ -158,7 +187,7 @@ fn cut(text: &str, characters: usize) -> &str {
 }
 
 /// Texts, each of them changed. Those of a dictionary are changed once.
-fn changed(texts: &ArrayRef, change: &dyn Fn(&str) -> String) -> Result<ArrayRef> {
+fn changed(texts: &ArrayRef, change: &dyn Fn(&str) -> Cow<'_, str>) -> Result<ArrayRef> {
     if let Some(dictionary) = texts.as_any_dictionary_opt() {
         let values = changed(dictionary.values(), change)?;
         return Ok(take(&values, dictionary.keys(), None)?);
@@ -179,7 +208,7 @@ mod tests {
         let plain: ArrayRef = Arc::new(StringArray::from(texts.to_vec()));
         let mapped: ArrayRef = Arc::new(texts.into_iter().collect::<DictionaryArray<UInt8Type>>());
         for array in [plain, mapped] {
-            let cut = changed(&array, &|text| cut(text, 2).to_owned()).unwrap();
+            let cut = changed(&array, &|text| cut(text, 2).into()).unwrap();
             assert_eq!(cut.as_string::<i32>().iter().collect::<Vec<_>>(), [Some("äb"), None, Some("xy"), Some("")]);
         }
     }

@@ -28,9 +28,10 @@ pub(super) struct SharedRowsExec {
     shared: Arc<SharedBatches>,
     /// The round of `WITH RECURSIVE` for which the step is executed, from 1; 0 outside of it.
     round: usize,
-    /// How many rounds have begun, if each of them computes the rows anew. All copies in a recursive term count alike.
+    /// The number of rounds that have begun, if each of them computes the rows anew. All copies in a recursive term
+    /// count alike.
     rounds: Option<Arc<AtomicUsize>>,
-    /// That of the input, with the names of the logical plan.
+    /// The schema of the input, with the names of the logical plan.
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
 }

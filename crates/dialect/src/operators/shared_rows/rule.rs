@@ -70,10 +70,10 @@ struct RowChoice {
     leaves: Vec<LeafIdentity>,
 }
 
-/// What a step reads, if its rows do not depend on where it is executed.
+/// The input of a step whose rows do not depend on where it is executed.
 struct FixedInput {
     leaves: Vec<LeafIdentity>,
-    /// Whether the step or one below it has a volatile expression.
+    /// True if the step or one below it has a volatile expression.
     is_volatile: bool,
 }
 
@@ -158,7 +158,7 @@ fn numbered(step: LogicalPlan, choices: &mut Vec<RowChoice>) -> Result<Transform
     Ok(Transformed::yes(LogicalPlan::Extension(Extension { node })))
 }
 
-/// What a step reads. `None` if its rows depend on an outer row, or on a table whose rows are replaced while the
+/// The input of a step. `None` if its rows depend on an outer row, or on a table whose rows are replaced while the
 /// statement runs.
 fn fixed_input(step: &LogicalPlan) -> Result<Option<FixedInput>> {
     let (mut leaves, mut is_volatile, mut is_fixed) = (Vec::new(), false, step.all_out_ref_exprs().is_empty());

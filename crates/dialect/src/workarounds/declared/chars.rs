@@ -8,6 +8,7 @@
 use crate::functions::base::text_types::TextType;
 use crate::functions::types::char_texts::{PADDED, VARCHAR, declared_char, padded_char, trimmed};
 use crate::functions::types::declared::{is_untyped, text_type_of};
+use crate::workarounds::shared::writing_functions::writes_values;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::{AggregateFunctionParams, Like, WindowFunctionParams};
 use datafusion::logical_expr::{Expr, Operator};
@@ -15,24 +16,9 @@ use datafusion::logical_expr::{Expr, Operator};
 /// The aggregate that gets values with their spaces.
 const COLLECTING: &str = "array_agg";
 
-/// Functions that get values with their spaces: they take values of any type, or count the spaces.
-const PADDING: [&str; 15] = [
-    "concat",
-    "concat_ws",
-    "format",
-    "json_build_array",
-    "json_build_object",
-    "json_pair",
-    "json_row",
-    "json_row_lines",
-    "jsonb_build_array",
-    "jsonb_build_object",
-    "make_array",
-    "octet_length",
-    "row_text",
-    "to_json",
-    "to_jsonb",
-];
+/// Functions that get values with their spaces, beside those that [write](writes_values) values: they keep values, or
+/// count the spaces.
+const PADDING: [&str; 2] = ["make_array", "octet_length"];
 
 /// Gives the values of a `char(n)` in a pattern match, or among the arguments of a function, the spaces that count
 /// there. Returns whether there were any.
@@ -41,7 +27,7 @@ pub(super) fn pad_operands(expr: &mut Expr, schema: &DFSchema) -> bool {
         Expr::Like(like) => !is_blind_to_spaces(like) && pad(&mut like.expr, schema),
         Expr::SimilarTo(like) => pad(&mut like.expr, schema),
         Expr::BinaryExpr(binary) if matches_pattern(binary.op) => pad(&mut binary.left, schema),
-        Expr::ScalarFunction(call) if PADDING.contains(&call.func.name()) => pad_all(&mut call.args, schema),
+        Expr::ScalarFunction(call) if is_padding(call.func.name()) => pad_all(&mut call.args, schema),
         Expr::AggregateFunction(call) if call.func.name() == COLLECTING => {
             let AggregateFunctionParams { args, order_by, .. } = &mut call.params;
             // The keys that sort distinct values are these values.
@@ -55,6 +41,10 @@ pub(super) fn pad_operands(expr: &mut Expr, schema: &DFSchema) -> bool {
         }
         _ => false,
     }
+}
+
+fn is_padding(function: &str) -> bool {
+    PADDING.contains(&function) || writes_values(function)
 }
 
 fn pad_all(values: &mut [Expr], schema: &DFSchema) -> bool {
@@ -103,11 +93,9 @@ fn make_bare(expr: &mut Expr) -> bool {
         Expr::ScalarFunction(call) if call.func.name() == PADDED => call.args.pop(),
         _ => None,
     };
-    let is_changed = value.is_some();
-    if let Some(value) = value {
-        *expr = value;
-    }
-    is_changed
+    let Some(value) = value else { return false };
+    *expr = value;
+    true
 }
 
 fn is_varchar(expr: &Expr) -> bool {
@@ -122,12 +110,9 @@ fn is_constant(expr: &Expr) -> bool {
 /// Removes the spaces at the end of a value. Returns whether something changed.
 fn trim(expr: &mut Expr) -> bool {
     if let Expr::Literal(value, _) = expr {
-        let trimmed = trimmed(value);
-        let is_changed = trimmed.is_some();
-        if let Some(trimmed) = trimmed {
-            *value = trimmed;
-        }
-        return is_changed;
+        let Some(trimmed) = trimmed(value) else { return false };
+        *value = trimmed;
+        return true;
     }
     *expr = declared_char(None).call(vec![std::mem::take(expr)]);
     true

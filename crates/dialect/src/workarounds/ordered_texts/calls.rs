@@ -17,32 +17,24 @@ use crate::functions::types::declared::{FIRST_VALUES, is_untyped};
 use crate::functions::types::enumerations::{EnumCall, OF_TYPE, READ, enum_call, extreme_label};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::{not_supported, sql_error};
+use crate::workarounds::shared::writing_functions::writes_values;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction, WindowFunction, WindowFunctionDefinition};
 use datafusion::logical_expr::{AggregateUDF, Expr, ExprSchemable, Operator, ScalarUDF};
 use std::sync::Arc;
 
-/// Functions of values of any type whose results are no values of that type.
-const OF_ANY_TYPE: [&str; 30] = [
+/// Functions of values of any type whose results are no values of that type, beside those that
+/// [write](writes_values) values.
+const OF_ANY_TYPE: [&str; 17] = [
     "arrow_typeof",
-    "concat",
-    "concat_ws",
     "declared_enum",
     "enum_label",
     "enum_rank",
-    "format",
-    "json_build_array",
-    "json_build_object",
     "json_list",
     "json_list_of_rows",
     "json_object",
-    "json_pair",
     "json_pairs",
-    "json_row",
-    "json_row_lines",
-    "jsonb_build_array",
-    "jsonb_build_object",
     "jsonb_pairs",
     "named_struct",
     "num_nonnulls",
@@ -50,11 +42,8 @@ const OF_ANY_TYPE: [&str; 30] = [
     "pg_column_size",
     "pg_typeof",
     "plain_text",
-    "row_text",
     "row_to_json",
     "struct",
-    "to_json",
-    "to_jsonb",
 ];
 
 /// The names of the function that counts letters, or the words of a vector.
@@ -168,7 +157,9 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
             require_common_type("COALESCE", &call.args.iter().collect::<Vec<_>>(), schema)?;
             Ok(Transformed::no(Expr::ScalarFunction(call)))
         }
-        known if OF_ANY_TYPE.contains(&known) => Ok(Transformed::no(Expr::ScalarFunction(call))),
+        known if OF_ANY_TYPE.contains(&known) || writes_values(known) => {
+            Ok(Transformed::no(Expr::ScalarFunction(call)))
+        }
         _ => Err(no_function(&name, &call.args, schema)),
     }
 }

@@ -9,6 +9,7 @@ use super::own_order::{
 };
 use crate::functions::addresses::address_text::{read, written};
 use crate::functions::addresses::functions::{AddressCall, address_function};
+use crate::functions::base::arguments::is_text;
 use crate::functions::base::text_types::{AddressType, TextType};
 use crate::functions::ranges::range_text;
 use crate::functions::types::declared::reading;
@@ -119,11 +120,7 @@ fn require_members(value: &Expr, query: &Subquery, schema: &DFSchema) -> Result<
 
 /// A value with an order of its own is cast to a text alone.
 fn refuse_cast(value: &Expr, to: &DataType, schema: &DFSchema) -> Result<()> {
-    let is_text = match to {
-        DataType::Dictionary(_, values) => values.is_string(),
-        to => to.is_string() || to.is_null(),
-    };
-    match ordered_type_of(value, schema).filter(|_| !is_text) {
+    match ordered_type_of(value, schema).filter(|_| !is_text(to) && !to.is_null()) {
         Some(of) => Err(external(
             sql_error(format!("cannot cast type {} to {}", shown_name(&of), name_of(to)))
                 .with_hint("cast it to TEXT first"),

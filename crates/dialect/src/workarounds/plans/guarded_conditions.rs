@@ -9,6 +9,7 @@
 //!
 //! Waits for [#8927](https://github.com/apache/datafusion/issues/8927).
 
+use crate::functions::base::arguments::is_text;
 use crate::text::plan_subqueries::has_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::arrow::datatypes::DataType;
@@ -197,9 +198,5 @@ fn fails_itself(expr: &Expr, schema: &DFSchema) -> bool {
 
 /// Returns whether a cast reads a text, which may have another form.
 fn reads_text(operand: &Expr, target: &DataType, schema: &DFSchema) -> bool {
-    let is_text = |of: &DataType| match of {
-        DataType::Dictionary(_, values) => values.is_string(),
-        of => of.is_string(),
-    };
     !is_text(target) && operand.get_type(schema).is_ok_and(|of| is_text(&of))
 }

@@ -1,6 +1,8 @@
-//! Expressions, rows that are compared, operators and filters of aggregates, for several of the other rooms.
+//! Expressions, rows that are compared, operators, filters of aggregates and functions that write values, for several
+//! of the other rooms.
 
 pub(super) mod compared_rows;
 pub(super) mod expressions;
 pub(super) mod filters;
 pub(super) mod operator;
+pub(super) mod writing_functions;

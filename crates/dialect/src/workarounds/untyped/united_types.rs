@@ -6,6 +6,7 @@
 //! Waits for [#23041](https://github.com/apache/datafusion/issues/23041) (constants); for columns no upstream issue is
 //! known.
 
+use crate::functions::base::arguments::is_text;
 use crate::text::datafusion_errors::external;
 use crate::text::decimals;
 use crate::text::errors::sql_error;
@@ -137,13 +138,6 @@ fn text(expr: &Expr) -> Option<&str> {
         Expr::Alias(alias) => text(&alias.expr),
         Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => Some(text),
         _ => None,
-    }
-}
-
-fn is_text(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Dictionary(_, values) => is_text(values),
-        other => other.is_string(),
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) fn unite(mut exprs: Vec<&mut Expr>, schema: &DFSchema, counts_as_floa
 
 /// Reads texts in quotes beside decimals as decimals with their digits, as PostgreSQL reads a constant without a type.
 /// Those that are no numbers stay. Returns whether something changed.
-pub(super) fn read_texts(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
+pub(super) fn read_texts(exprs: &mut [&mut Expr], schema: &DFSchema) -> bool {
     let is_text = |expr: &Expr| matches!(expr, Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_), _));
     if !exprs.iter().any(|expr| is_text(expr))
         || !types_of(exprs.iter().map(|expr| &**expr), schema).iter().any(is_decimal)
@@ -77,7 +77,7 @@ pub(super) fn read_texts(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     let mut is_changed = false;
     for expr in exprs {
         if let Some(number) = number_in_quotes(expr) {
-            *expr = Expr::Literal(number, None);
+            **expr = Expr::Literal(number, None);
             is_changed = true;
         }
     }
@@ -97,7 +97,7 @@ pub(super) fn number_in_quotes(expr: &Expr) -> Option<ScalarValue> {
 /// Converts expressions to one type if there are decimals among them: to floats if one is a float, else integers and
 /// numbers in quotes to decimals. Returns whether something changed.
 pub(super) fn unite_all(mut exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
-    let mut is_changed = read_texts(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema);
+    let mut is_changed = read_texts(&mut exprs, schema);
     let types = types_of(exprs.iter().map(|expr| &**expr), schema);
     if types.contains(&DataType::Float32) && !types.contains(&DataType::Float64) {
         return to_reals(exprs, &types) || is_changed;

@@ -11,6 +11,7 @@ use super::reals;
 use super::rows::{joined, members, united, values};
 use super::whole::whole;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
+use crate::workarounds::shared::writing_functions::writes_values;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, Result};
@@ -23,22 +24,8 @@ use datafusion::optimizer::AnalyzerRule;
 /// Functions that convert their arguments to one type.
 const UNITING: [&str; 6] = ["coalesce", "nullif", "greatest", "least", "nvl", "ifnull"];
 
-/// Functions whose arguments have nothing to do with each other.
-const SEPARATING: [&str; 13] = [
-    "concat",
-    "concat_ws",
-    "format",
-    "json_build_array",
-    "json_build_object",
-    "json_pair",
-    "json_row",
-    "json_row_lines",
-    "jsonb_build_array",
-    "jsonb_build_object",
-    "named_struct",
-    "row_text",
-    "struct",
-];
+/// Functions whose arguments have nothing to do with each other, beside those that [write](writes_values) them.
+const SEPARATING: [&str; 2] = ["named_struct", "struct"];
 
 /// Functions whose first arguments are lists and items of them, and the number of these arguments.
 const OF_LISTS: [(&str, usize); 14] = [
@@ -104,7 +91,7 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         return Ok(Transformed::yes(compared));
     }
     let compare = |mut exprs: Vec<&mut Expr>| {
-        let is_read = read_texts(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema);
+        let is_read = read_texts(&mut exprs, schema);
         let united = unite(exprs.iter_mut().map(|expr| &mut **expr).collect(), schema, is_compared_as_float);
         double_beside_integer(exprs, schema) || united || is_read
     };
@@ -137,7 +124,7 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 false => unite_items(args, schema),
             }
         }
-        Expr::ScalarFunction(call) if !SEPARATING.contains(&call.func.name()) => {
+        Expr::ScalarFunction(call) if !is_separating(call.func.name()) => {
             unite(call.args.iter_mut().collect(), schema, is_float)
         }
         // DataFusion would give the middle of two decimals no more digits than they have.
@@ -161,6 +148,10 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         (expr, is_changed) = (other, true);
     }
     Ok(if is_changed { Transformed::yes(expr) } else { Transformed::no(expr) })
+}
+
+fn is_separating(function: &str) -> bool {
+    SEPARATING.contains(&function) || writes_values(function)
 }
 
 /// The number of a function's first arguments that are lists and items of them.
