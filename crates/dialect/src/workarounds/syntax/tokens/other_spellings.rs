@@ -3,7 +3,7 @@
 //!
 //! No upstream issue known.
 
-use super::words::{after, is_significant, is_word};
+use super::words::{after, is_any_word, is_significant, is_word};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Writes a statement as the parser knows it.
@@ -28,7 +28,7 @@ fn place_of_analyze(tokens: &[TokenWithSpan], first: usize) -> Option<usize> {
 }
 
 fn write_set_schema(tokens: &mut Vec<TokenWithSpan>, set: usize) {
-    let is_scope = |at: &usize| ["SESSION", "LOCAL"].iter().any(|word| is_word(&tokens[*at], word));
+    let is_scope = |at: &usize| is_any_word(&tokens[*at], &["SESSION", "LOCAL"]);
     let next = after(tokens, set);
     let setting = match next.filter(is_scope) {
         Some(scope) => after(tokens, scope),
