@@ -5,10 +5,10 @@ use super::script::Statement;
 use super::source_position::SourcePosition;
 use super::words::Words;
 
-/// The declaration without `RECURSIVE`, whose query keeps its place in the script; `None` of another statement.
+/// Returns the declaration without `RECURSIVE`, whose query keeps its place in the script; `None` for any other
+/// statement.
 pub fn plain_view(statement: &Statement) -> Option<Statement> {
     let text = statement.text();
-    let at = |words: &Words<'_>| text.len() - words.rest().len();
     let mut words = Words::new(text);
     if !words.accept("create") {
         return None;
@@ -18,40 +18,38 @@ pub fn plain_view(statement: &Statement) -> Option<Statement> {
     if !words.accept("recursive") || !words.accept("view") {
         return None;
     }
-    let name_start = at(&words);
-    let mut own_name_start = name_start;
-    words.name().ok()?;
+    let mut name = vec![written_name(&mut words)?];
     while words.accept_symbol('.') {
-        own_name_start = at(&words);
-        words.name().ok()?;
+        name.push(written_name(&mut words)?);
     }
-    let name_end = at(&words);
+    let (own_name, name) = (*name.last()?, name.join("."));
     if !words.accept_symbol('(') {
         return None;
     }
-    let columns_start = at(&words);
-    words.name().ok()?;
+    let mut columns = vec![written_name(&mut words)?];
     while words.accept_symbol(',') {
-        words.name().ok()?;
+        columns.push(written_name(&mut words)?);
     }
-    let columns_end = at(&words);
+    let columns = columns.join(", ");
     if !words.accept_symbol(')') || !words.accept("as") {
         return None;
     }
-    let query_start = at(&words);
-    let on_a_line = |start: usize, end: usize| text[start..end].trim_end().replace('\n', " ");
-    let (name, own_name) = (on_a_line(name_start, name_end), on_a_line(own_name_start, name_end));
-    let columns = on_a_line(columns_start, columns_end);
+    let query = words.rest();
     // The query is in the second line of the new text.
-    let start = statement.position().after(&text[..query_start]);
+    let start = statement.position().after(&text[..text.len() - query.len()]);
     let blanks = " ".repeat(start.column.saturating_sub(1));
     let position = SourcePosition { line: start.line.saturating_sub(1), ..statement.position() };
-    let query = &text[query_start..];
     let plain = format!(
         "CREATE {or_replace}{temporary}VIEW {name} ({columns}) AS WITH RECURSIVE {own_name} ({columns}) AS (\n\
          {blanks}{query}\n) SELECT {columns} FROM {own_name}"
     );
     Some(Statement::new(plain, position))
+}
+
+/// The next word, without the comments around it, if it is a name.
+fn written_name<'a>(words: &mut Words<'a>) -> Option<&'a str> {
+    words.name().ok()?;
+    Some(words.written())
 }
 
 #[cfg(test)]
@@ -77,6 +75,8 @@ mod tests {
         let query = view.text().find("SELECT 1").unwrap();
         assert_eq!(view.position().after(&view.text()[..query]), SourcePosition { line: 1, column: 37 });
         assert!(view.text().starts_with("CREATE TEMPORARY VIEW v (a) AS WITH RECURSIVE v (a) AS (\n"));
+        let view = plain("CREATE RECURSIVE VIEW v -- name\n (a -- first\n, b /* last */) AS SELECT 1, 2").unwrap();
+        assert!(view.text().starts_with("CREATE VIEW v (a, b) AS WITH RECURSIVE v (a, b) AS (\n"));
     }
 
     #[test]

@@ -79,6 +79,7 @@ const OF_SQL: &[Rule] = &[
     (&["Window function calls cannot be nested"], "42P20"),
     (&["is defined multiple times"], "42P20"),
     (&["LIMIT must"], "2201W"),
+    (&["row count cannot be null"], "2201W"),
     (&["OFFSET must"], "2201X"),
     (&["frame must not be negative"], "22013"),
     (&["is not in select list"], "42P10"),
@@ -390,6 +391,7 @@ mod tests {
         assert_eq!(code(ErrorKind::Sql, "column a: length for type varchar must be at least 1"), "22023");
         assert_eq!(code(ErrorKind::Sql, "LIMIT must be >= 0, '-1' was provided"), "2201W");
         assert_eq!(code(ErrorKind::Sql, "OFFSET must be >=0, '-1' was provided"), "2201X");
+        assert_eq!(code(ErrorKind::Sql, "row count cannot be null in FETCH FIRST ... WITH TIES"), "2201W");
         assert_eq!(code(ErrorKind::Sql, "ORDER BY position 9 is not in select list"), "42P10");
         assert_eq!(code(ErrorKind::Sql, "a condition must be of type BOOLEAN, not TEXT"), "42804");
         assert_eq!(code(ErrorKind::Sql, "operator does not exist: INT LIKE TEXT"), "42883");

@@ -38,6 +38,11 @@ impl<'a> Words<'a> {
         self.text[self.at..].trim_start()
     }
 
+    /// The last word as it is written.
+    pub(super) fn written(&self) -> &'a str {
+        self.text.get(self.start..self.at).unwrap_or_default()
+    }
+
     /// The next word if it is this key word.
     pub fn accept(&mut self, key: &str) -> bool {
         let mut ahead = self.clone();
@@ -87,8 +92,7 @@ impl<'a> Words<'a> {
             Some(Word::Name(text) | Word::Quoted(text) | Word::Text(text) | Word::Number(text)) => text,
             Some(Word::Symbol(symbol)) => symbol.to_string(),
         };
-        // The word as it is written.
-        let written = self.text.get(self.start..self.at).filter(|written| written.eq_ignore_ascii_case(&shown));
+        let written = Some(self.written()).filter(|written| written.eq_ignore_ascii_case(&shown));
         StatementError::syntax(format!("syntax error at or near \"{}\"", written.unwrap_or(&shown)))
     }
 

@@ -41,7 +41,7 @@ impl ExplainOptions {
         let (mut timing, mut wal) = (false, false);
         for option in options.take().unwrap_or_default() {
             match option.name.value.to_lowercase().as_str() {
-                "analyze" => *analyze = truth(&option)?,
+                "analyze" | "analyse" => *analyze = truth(&option)?,
                 "verbose" => explained.is_verbose = truth(&option)?,
                 "format" => explained.is_json = is_json(&argument(&option).unwrap_or_default())?,
                 "timing" => {
@@ -227,6 +227,7 @@ mod tests {
             ("EXPLAIN (FORMAT 'json', ANALYZE 1) SELECT 1", json, true),
             ("EXPLAIN (ANALYZE, TIMING off) SELECT 1", ExplainOptions { has_times: false, ..plain }, true),
             ("EXPLAIN (VERBOSE) SELECT 1", ExplainOptions { is_verbose: true, ..plain }, false),
+            ("EXPLAIN (VERBOSE, ANALYSE) SELECT 1", ExplainOptions { is_verbose: true, ..plain }, true),
         ] {
             assert_eq!(taken(sql).unwrap(), (Some(expected), analyzes), "{sql}");
         }

@@ -6,7 +6,7 @@ use super::outer_columns::{
     Renaming, expression_subquery_mut, outer_columns, outer_columns_of, renamed, schemas_of_inputs,
 };
 use crate::functions::numbers::row_bounds::row_bound;
-use crate::text::plan_subqueries::is_subquery;
+use crate::text::plan_subqueries::has_subquery;
 use crate::text::plan_walk::DynWalk;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
@@ -84,7 +84,7 @@ impl<'a> Domain<'a> {
         let LogicalPlan::Projection(projection) = subquery else { return Ok(None) };
         let has_one_row = matches!(projection.input.as_ref(), LogicalPlan::EmptyRelation(of) if of.produce_one_row);
         let [value] = projection.expr.as_slice() else { return Ok(None) };
-        if !has_one_row || value.dyn_exists(|expr| Ok(is_subquery(expr)))? {
+        if !has_one_row || has_subquery(value) {
             return Ok(None);
         }
         let domain = Self::of(subquery, outer, names)?;

@@ -1,8 +1,7 @@
 //! Subqueries in the expressions of `DISTINCT ON`: they become columns of its input.
 
 use super::domain::Names;
-use crate::text::plan_subqueries::is_subquery;
-use crate::text::plan_walk::DynWalk;
+use crate::text::plan_subqueries::has_subquery;
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::logical_plan::DistinctOn;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
@@ -11,20 +10,17 @@ use std::sync::Arc;
 /// The input with the columns, and the step without subqueries over it.
 pub(super) fn computed_below(on: &DistinctOn, names: &Names) -> Result<(LogicalPlan, DistinctOn)> {
     let mut computed = ComputedColumns { columns: Vec::new(), names };
-    let on_expr = on.on_expr.iter().map(|expr| computed.column_for(expr)).collect::<Result<Vec<_>>>()?;
-    let named = |expr: &Expr, computed: &mut ComputedColumns<'_>| -> Result<Expr> {
+    let on_expr = on.on_expr.iter().map(|expr| computed.column_for(expr)).collect();
+    let named = |expr: &Expr, computed: &mut ComputedColumns<'_>| -> Expr {
         let (relation, name) = expr.qualified_name();
-        let column = computed.column_for(expr)?;
-        Ok(if column == *expr { column } else { column.alias_qualified(relation, name) })
+        let column = computed.column_for(expr);
+        if column == *expr { column } else { column.alias_qualified(relation, name) }
     };
-    let select_expr = on.select_expr.iter().map(|expr| named(expr, &mut computed)).collect::<Result<Vec<_>>>()?;
-    let sorted = |by: &SortExpr, computed: &mut ComputedColumns<'_>| -> Result<SortExpr> {
-        Ok(SortExpr::new(computed.column_for(&by.expr)?, by.asc, by.nulls_first))
+    let select_expr = on.select_expr.iter().map(|expr| named(expr, &mut computed)).collect();
+    let sorted = |by: &SortExpr, computed: &mut ComputedColumns<'_>| -> SortExpr {
+        SortExpr::new(computed.column_for(&by.expr), by.asc, by.nulls_first)
     };
-    let sort_expr = match &on.sort_expr {
-        Some(keys) => Some(keys.iter().map(|by| sorted(by, &mut computed)).collect::<Result<Vec<_>>>()?),
-        None => None,
-    };
+    let sort_expr = on.sort_expr.as_ref().map(|keys| keys.iter().map(|by| sorted(by, &mut computed)).collect());
     let own = on.input.schema().columns().into_iter().map(Expr::Column);
     let added = computed.columns.into_iter().map(|(expr, name)| expr.alias(name));
     let input = LogicalPlanBuilder::from(on.input.as_ref().clone()).project(own.chain(added).collect::<Vec<_>>())?;
@@ -42,9 +38,9 @@ struct ComputedColumns<'a> {
 
 impl ComputedColumns<'_> {
     /// The column that an expression becomes; the expression itself if it has no subquery.
-    fn column_for(&mut self, expr: &Expr) -> Result<Expr> {
-        if !expr.dyn_exists(|expr| Ok(is_subquery(expr)))? {
-            return Ok(expr.clone());
+    fn column_for(&mut self, expr: &Expr) -> Expr {
+        if !has_subquery(expr) {
+            return expr.clone();
         }
         let known = self.columns.iter().find(|(other, _)| other == expr).map(|(_, name)| name.clone());
         let name = known.unwrap_or_else(|| {
@@ -52,6 +48,6 @@ impl ComputedColumns<'_> {
             self.columns.push((expr.clone(), name.clone()));
             name
         });
-        Ok(Expr::Column(Column::new_unqualified(name)))
+        Expr::Column(Column::new_unqualified(name))
     }
 }

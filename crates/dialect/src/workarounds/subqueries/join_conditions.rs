@@ -9,7 +9,7 @@ use super::single_value::changes;
 use super::steps::of_step;
 use crate::text::datafusion_errors::external;
 use crate::text::errors::not_supported;
-use crate::text::plan_subqueries::is_subquery;
+use crate::text::plan_subqueries::{has_subquery, is_subquery};
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column, NullEquality, Result};
@@ -21,10 +21,9 @@ use std::sync::Arc;
 /// Rewrites a join whose condition has subqueries.
 pub(super) fn of_condition(join: Join, names: &Names) -> Result<Transformed<LogicalPlan>> {
     let conditions = join.filter.clone().map(split_conjunction_owned).unwrap_or_default();
-    let asks = |condition: &Expr| condition.dyn_exists(|expr| Ok(is_subquery(expr)));
     let (mut asking, mut plain) = (Vec::new(), Vec::new());
     for condition in conditions {
-        if asks(&condition)? { asking.push(condition) } else { plain.push(condition) }
+        if has_subquery(&condition) { asking.push(condition) } else { plain.push(condition) }
     }
     let Some(condition) = conjunction(asking.clone()) else { return Ok(Transformed::no(LogicalPlan::Join(join))) };
     if join.join_type == JoinType::Inner {

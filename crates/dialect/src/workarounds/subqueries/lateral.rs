@@ -4,7 +4,7 @@
 
 use super::domain::{Domain, Names};
 use super::outer_columns::{has_distant_columns, outer_columns, reaches_beyond, subquery_of};
-use crate::text::plan_subqueries::is_subquery;
+use crate::text::plan_subqueries::has_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{NullEquality, Result};
@@ -81,7 +81,7 @@ fn is_of_one_row(subquery: &LogicalPlan) -> Result<bool> {
             _ => is_plain = false,
         }
         plan.dyn_apply_expressions(|expr| {
-            is_plain &= !expr.dyn_exists(|expr| Ok(is_subquery(expr)))?;
+            is_plain &= !has_subquery(expr);
             Ok(TreeNodeRecursion::Continue)
         })
     })?;

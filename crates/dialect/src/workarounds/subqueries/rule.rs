@@ -6,13 +6,12 @@ use super::join_conditions::of_condition;
 use super::lateral::lateral;
 use super::outer_aggregates::refuse_outer_aggregates;
 use super::outer_columns::has_distant_columns;
-use super::steps::{has_subquery, of_step};
-use crate::text::plan_subqueries::is_subquery;
+use super::steps::{of_step, step_has_subquery};
+use crate::text::plan_subqueries::has_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::logical_expr::logical_plan::Join;
 use datafusion::optimizer::AnalyzerRule;
 
 /// Runs before all rules that rewrite conditions.
@@ -35,7 +34,7 @@ impl AnalyzerRule for AnySubquery {
             // A subquery that mentions columns further out waits until the one around it has been replaced.
             let is_last = !has_distant_columns(&plan)?;
             let replaced = plan.dyn_transform_up_with_subqueries(|plan| match plan {
-                LogicalPlan::Join(join) if asks(&join)? => of_condition(join, &names),
+                LogicalPlan::Join(join) if join.filter.as_ref().is_some_and(has_subquery) => of_condition(join, &names),
                 LogicalPlan::Join(join) => lateral(join, &names),
                 plan => of_step(plan, &names),
             })?;
@@ -47,12 +46,7 @@ impl AnalyzerRule for AnySubquery {
     }
 }
 
-/// Whether a plan has a subquery anywhere. Most plans have none.
+/// Returns whether a plan has a subquery anywhere. Most plans have none.
 fn has_subqueries(plan: &LogicalPlan) -> Result<bool> {
-    plan.dyn_exists(|plan| Ok(matches!(plan, LogicalPlan::Subquery(_)) || has_subquery(plan)?))
-}
-
-/// Whether the condition of a join has a subquery.
-fn asks(join: &Join) -> Result<bool> {
-    join.filter.as_ref().map_or(Ok(false), |filter| filter.dyn_exists(|expr| Ok(is_subquery(expr))))
+    plan.dyn_exists(|plan| Ok(matches!(plan, LogicalPlan::Subquery(_)) || step_has_subquery(plan)?))
 }

@@ -7,7 +7,7 @@ use super::first_rows::computed_below;
 use super::lateral::pulls_up;
 use super::ordered_columns::over_mentioned_columns;
 use super::outer_columns::{expression_subquery, has_distant_columns, reaches_beyond, schemas_of_inputs};
-use crate::text::plan_subqueries::is_subquery;
+use crate::text::plan_subqueries::has_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
@@ -21,11 +21,11 @@ use std::sync::Arc;
 /// The name that comparisons of rows give the rows of their subquery.
 const COMPARED_ROWS: &str = "\u{1}row";
 
-/// Whether an expression of a step has a subquery.
-pub(super) fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
+/// Returns whether an expression of a step has a subquery.
+pub(super) fn step_has_subquery(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.dyn_apply_expressions(|expr| {
-        found = found || expr.dyn_exists(|expr| Ok(is_subquery(expr)))?;
+        found = found || has_subquery(expr);
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     Ok(found)
@@ -34,7 +34,7 @@ pub(super) fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
 /// Replaces the subqueries of a step.
 pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<LogicalPlan>> {
     if let LogicalPlan::Distinct(Distinct::On(on)) = &plan
-        && has_subquery(&plan)?
+        && step_has_subquery(&plan)?
     {
         let (input, on) = computed_below(on, names)?;
         let input = Arc::new(of_step(input, names)?.data);
@@ -52,7 +52,7 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
         LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) => false,
         _ => return Ok(Transformed::no(plan)),
     };
-    if !has_subquery(&plan)? {
+    if !step_has_subquery(&plan)? {
         return Ok(Transformed::no(plan));
     }
     let split = before_subqueries(&plan)?;

@@ -33,58 +33,56 @@ impl SelectVisitor for GroupCasts {
 
     fn visit_select(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>, depth: usize) -> ControlFlow<()> {
         let has_names = depth > 1 || !self.is_answer;
-        Self::settle(select, order_by, has_names);
+        settle(select, order_by, has_names);
         ControlFlow::Continue(())
     }
 }
 
-impl GroupCasts {
-    /// Gives the groups and the calls distinct names. Items keep their names if others refer to them (`has_names`).
-    fn settle(select: &mut Select, order_by: Option<&mut OrderBy>, has_names: bool) {
-        let Select { projection, group_by, having, qualify, .. } = &*select;
-        let parts_have_cast = has_cast(projection) || has_cast(group_by) || has_cast(having) || has_cast(qualify);
-        if !parts_have_cast && !order_by.as_deref().is_some_and(has_cast) {
-            return;
-        }
-        let mut casts = ambiguous_casts(&groups_of(select), select);
-        casts.extend(ambiguous_casts(&calls_of(select, order_by.as_deref()).iter().collect::<Vec<_>>(), select));
-        if casts.is_empty() {
-            return;
-        }
-        let whole = select.clone();
-        let alias_of = |item: &SelectItem| match item {
-            SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.to_lowercase()),
-            _ => None,
-        };
-        let mut aliases: HashSet<String> = select.projection.iter().filter_map(alias_of).collect();
-        for (position, item) in select.projection.iter_mut().enumerate() {
-            match item {
-                SelectItem::ExprWithAlias { expr, .. } => wrap(expr, &casts, &whole),
-                SelectItem::UnnamedExpr(expr) => {
-                    let mut wrapped = expr.clone();
-                    wrap(&mut wrapped, &casts, &whole);
-                    if wrapped != *expr {
-                        let name = Self::name(expr, position, has_names);
-                        let is_new = aliases.insert(name.value.to_lowercase());
-                        let alias = if is_new { name } else { distinct(&name.value, position) };
-                        *item = SelectItem::ExprWithAlias { expr: wrapped, alias };
-                    }
+/// Gives the groups and the calls distinct names. Items keep their names if others refer to them (`has_names`).
+fn settle(select: &mut Select, order_by: Option<&mut OrderBy>, has_names: bool) {
+    let Select { projection, group_by, having, qualify, .. } = &*select;
+    let parts_have_cast = has_cast(projection) || has_cast(group_by) || has_cast(having) || has_cast(qualify);
+    if !parts_have_cast && !order_by.as_deref().is_some_and(has_cast) {
+        return;
+    }
+    let mut casts = ambiguous_casts(&groups_of(select), select);
+    casts.extend(ambiguous_casts(&calls_of(select, order_by.as_deref()).iter().collect::<Vec<_>>(), select));
+    if casts.is_empty() {
+        return;
+    }
+    let whole = select.clone();
+    let alias_of = |item: &SelectItem| match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.to_lowercase()),
+        _ => None,
+    };
+    let mut aliases: HashSet<String> = select.projection.iter().filter_map(alias_of).collect();
+    for (position, item) in select.projection.iter_mut().enumerate() {
+        match item {
+            SelectItem::ExprWithAlias { expr, .. } => wrap(expr, &casts, &whole),
+            SelectItem::UnnamedExpr(expr) => {
+                let mut wrapped = expr.clone();
+                wrap(&mut wrapped, &casts, &whole);
+                if wrapped != *expr {
+                    let name = item_name(expr, position, has_names);
+                    let is_new = aliases.insert(name.value.to_lowercase());
+                    let alias = if is_new { name } else { distinct(&name.value, position) };
+                    *item = SelectItem::ExprWithAlias { expr: wrapped, alias };
                 }
-                _ => {}
             }
-        }
-        wrap(&mut select.group_by, &casts, &whole);
-        wrap(&mut select.having, &casts, &whole);
-        wrap(&mut select.qualify, &casts, &whole);
-        if let Some(order_by) = order_by {
-            wrap(order_by, &casts, &whole);
+            _ => {}
         }
     }
+    wrap(&mut select.group_by, &casts, &whole);
+    wrap(&mut select.having, &casts, &whole);
+    wrap(&mut select.qualify, &casts, &whole);
+    if let Some(order_by) = order_by {
+        wrap(order_by, &casts, &whole);
+    }
+}
 
-    /// The name of an item that had none. In the answer it is shown by its text.
-    fn name(expr: &Expr, position: usize, has_names: bool) -> Ident {
-        name_of(expr).filter(|_| has_names).unwrap_or_else(|| distinct(&text_of(expr), position))
-    }
+/// The name of an item that had none. In the answer it is shown by its text.
+fn item_name(expr: &Expr, position: usize, has_names: bool) -> Ident {
+    name_of(expr).filter(|_| has_names).unwrap_or_else(|| distinct(&text_of(expr), position))
 }
 
 /// The forms of groups or calls with casts that have the same name as another one, and how often their casts are

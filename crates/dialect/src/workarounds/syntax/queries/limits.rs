@@ -11,7 +11,7 @@ use crate::workarounds::syntax::forms::composed_functions::filled;
 use crate::workarounds::syntax::names::output_names;
 use crate::workarounds::syntax::rows::names_beside_rows::has_rows;
 use crate::workarounds::syntax::tokens::fetched_rows::WITH_TIES;
-use crate::workarounds::syntax::{binary, expression, expression_of, query_body};
+use crate::workarounds::syntax::{binary, expression, expression_of, is_null, query_body};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -148,22 +148,36 @@ fn limit_ranks(query: &mut Query, mut quantity: Expr, offset: Option<Expr>) -> R
     let what = "WITH TIES";
     refuse_negative(&quantity, "LIMIT")?;
     offset.iter().try_for_each(|offset| refuse_negative(offset, "OFFSET"))?;
+    let mut written: &Expr = &quantity;
+    while let Expr::Nested(inner) = written {
+        written = inner;
+    }
+    if is_null(written) {
+        return Err(sql_error("row count cannot be null in FETCH FIRST ... WITH TIES"));
+    }
     as_integer(&mut quantity, "LIMIT")?;
-    if !matches!(quantity, Expr::Value(_)) {
+    let is_computed = !matches!(quantity, Expr::Value(_));
+    if is_computed {
         quantity = filled("row_bound(CAST(a AS BIGINT), 'LIMIT')", &[&quantity])?;
     }
+    // A computed number may be NULL, which means no limit.
+    let limited = |condition: Expr| -> Result<Expr> {
+        if is_computed { filled("coalesce(a, TRUE)", &[&condition]) } else { Ok(condition) }
+    };
     enclose(query, what)?;
     let rank = window("rank() OVER ()", query, what)?;
-    let Some(offset) = offset else { return add_condition(query, binary(rank, BinaryOperator::LtEq, quantity), what) };
+    let Some(offset) = offset else {
+        return add_condition(query, limited(binary(rank, BinaryOperator::LtEq, quantity))?, what);
+    };
     let number = window("row_number() OVER ()", query, what)?;
     let quantity = Expr::Nested(Box::new(quantity));
     // NULL means no offset.
     let offset = filled("coalesce(CAST(a AS BIGINT), 0)", &[&offset])?;
     // FETCH FIRST 0 ROWS returns nothing, not even rows that are equal to the last skipped one.
-    add_condition(query, binary(quantity.clone(), BinaryOperator::Gt, expression("0")?), what)?;
+    add_condition(query, limited(binary(quantity.clone(), BinaryOperator::Gt, expression("0")?))?, what)?;
     add_condition(query, binary(number, BinaryOperator::Gt, offset.clone()), what)?;
     let last = binary(offset, BinaryOperator::Plus, quantity);
-    add_condition(query, binary(rank, BinaryOperator::LtEq, last), what)
+    add_condition(query, limited(binary(rank, BinaryOperator::LtEq, last))?, what)
 }
 
 fn limit_numbers(query: &mut Query) -> Result<()> {

@@ -1,7 +1,8 @@
 //! `(SELECT)`, `x IN (SELECT)` and `x IN (SELECT a, b)`: subqueries with too few or too many columns. DataFusion looks
 //! at the first column of a subquery without asking whether there is one. Such subqueries are refused here.
 //!
-//! Relations that a statement only names count as unknown, but for those of its `WITH`. They have columns.
+//! The tables and views that a statement names always have columns. How many is unknown here, so subqueries over all of
+//! their columns are not checked.
 //!
 //! No upstream issue known.
 
@@ -29,7 +30,7 @@ pub(crate) fn refuse_wrong_widths(statement: &Statement) -> Result<()> {
 #[derive(Default)]
 struct Subqueries {
     widths: Widths,
-    /// The number of common table expressions outside of each query that the visitor is inside of.
+    /// For each query around: the number of common table expressions outside of it.
     outer_ctes: Vec<usize>,
 }
 
@@ -74,7 +75,7 @@ impl Subqueries {
         }
     }
 
-    /// A subquery with several columns may stand beside several columns of an `UPDATE`.
+    /// Refuses a value without columns. A subquery with several may stand beside several columns of an `UPDATE`.
     fn check_value(&self, query: &Query) -> Result<()> {
         match self.widths.of_query(query) {
             Some(0) => Err(sql_error("subquery must return only one column")),
@@ -82,6 +83,7 @@ impl Subqueries {
         }
     }
 
+    /// Refuses rows that are wider or narrower than the row they are compared with.
     fn check_members(&self, row: &Expr, query: &Query) -> Result<()> {
         let (Some(wanted), Some(width)) = (width_of(row), self.widths.of_query(query)) else { return Ok(()) };
         if width < wanted {

@@ -5,7 +5,7 @@
 //! [#2342](https://github.com/apache/datafusion-sqlparser-rs/issues/2342) of the parser is closed: the name needs
 //! quotes there.
 
-use super::words::{after, is_significant, is_word};
+use super::words::{after, is_any_word, is_significant, is_word};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -61,13 +61,12 @@ fn list_of_columns(tokens: &[TokenWithSpan]) -> Option<usize> {
 /// `KEY i USING BTREE (a)`, `FULLTEXT KEY i (a)`. The parentheses of a type have numbers in them: `key VARCHAR(20)`.
 fn is_index(tokens: &[TokenWithSpan], word: usize) -> bool {
     let Some(next) = after(tokens, word) else { return false };
-    let is_one_of = |at: usize, words: &[&str]| words.iter().any(|word| is_word(&tokens[at], word));
     match tokens[next].token {
         Token::LParen => true,
-        Token::Word(_) if is_one_of(next, &["USING", "KEY", "INDEX"]) => true,
+        Token::Word(_) if is_any_word(&tokens[next], &["USING", "KEY", "INDEX"]) => true,
         Token::Word(_) => after(tokens, next).is_some_and(|behind| {
             let inside = || after(tokens, behind).map(|inside| &tokens[inside].token);
-            is_one_of(behind, &["USING"])
+            is_word(&tokens[behind], "USING")
                 || tokens[behind].token == Token::LParen && matches!(inside(), Some(Token::Word(_) | Token::LParen))
         }),
         _ => false,

@@ -4,7 +4,7 @@
 //!
 //! No upstream issue known.
 
-use super::words::{after, before, blank, is_significant, is_word};
+use super::words::{after, before, blank, is_any_word, is_significant, is_word};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::ops::{Range, RangeInclusive};
 
@@ -22,7 +22,7 @@ pub(super) fn write_created_table(tokens: &mut Vec<TokenWithSpan>) {
 fn created_table(tokens: &[TokenWithSpan]) -> Option<usize> {
     let mut at = tokens.iter().position(is_significant).filter(|first| is_word(&tokens[*first], "CREATE"))?;
     at = after(tokens, at)?;
-    while ["TEMPORARY", "TEMP", "LOCAL", "GLOBAL"].iter().any(|word| is_word(&tokens[at], word)) {
+    while is_any_word(&tokens[at], &["TEMPORARY", "TEMP", "LOCAL", "GLOBAL"]) {
         at = after(tokens, at)?;
     }
     Some(at).filter(|table| is_word(&tokens[*table], "TABLE"))

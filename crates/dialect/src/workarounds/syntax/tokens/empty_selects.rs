@@ -3,7 +3,7 @@
 //!
 //! No upstream issue known.
 
-use super::words::{TokenReplacement, after, before, is_word, replace};
+use super::words::{TokenReplacement, after, before, is_any_word, is_word, replace};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
 /// Writes one row behind each `SELECT` that has nothing.
@@ -21,14 +21,13 @@ pub(crate) fn complete_empty_selects(tokens: &mut Vec<TokenWithSpan>) {
 
 /// Returns whether a `SELECT` has neither columns nor tables.
 fn is_empty(tokens: &[TokenWithSpan], select: usize) -> bool {
-    let is_one_of = |at: usize, words: &[&str]| words.iter().any(|word| is_word(&tokens[at], word));
     match after(tokens, select) {
-        Some(next) if is_one_of(next, &["WHERE", "UNION", "INTERSECT", "EXCEPT"]) => true,
+        Some(next) if is_any_word(&tokens[next], &["WHERE", "UNION", "INTERSECT", "EXCEPT"]) => true,
         Some(next) if tokens[next].token != Token::RParen => false,
         // `GRANT SELECT` has nothing behind it either.
         _ => before(tokens, select).is_none_or(|at| {
             tokens[at].token == Token::LParen
-                || is_one_of(at, &["AS", "UNION", "INTERSECT", "EXCEPT", "ALL", "DISTINCT"])
+                || is_any_word(&tokens[at], &["AS", "UNION", "INTERSECT", "EXCEPT", "ALL", "DISTINCT"])
         }),
     }
 }

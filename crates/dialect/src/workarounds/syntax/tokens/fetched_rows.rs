@@ -3,7 +3,7 @@
 //!
 //! Part of [`statement_words`](super::statement_words).
 
-use super::words::{TokenReplacement, after, end_of_parentheses, is_word, replace};
+use super::words::{TokenReplacement, after, end_of_parentheses, is_any_word, is_word, replace};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use std::ops::Range;
 
@@ -22,8 +22,8 @@ pub(super) fn limit_fetched_rows(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, written);
 }
 
-/// What replaces the words before and after the number of rows of a `FETCH`; `None` if the parser knows the clause, or
-/// if it is none.
+/// What replaces the words before and after the number of rows of a `FETCH`; `None` if this is no such clause, or one
+/// that the parser knows.
 fn limit_of(tokens: &[TokenWithSpan], fetch: usize) -> Option<[TokenReplacement; 2]> {
     let first = after(tokens, fetch).filter(|first| is_any_word(&tokens[*first], &["FIRST", "NEXT"]))?;
     let count = after(tokens, first)?;
@@ -54,10 +54,6 @@ fn limit_of(tokens: &[TokenWithSpan], fetch: usize) -> Option<[TokenReplacement;
         before_count.extend([Token::Number("1".to_owned(), false), space]);
     }
     Some([replaced(fetch..first + 1, before_count), replaced(rows..end + 1, after_count)])
-}
-
-fn is_any_word(token: &TokenWithSpan, wanted: &[&str]) -> bool {
-    wanted.iter().any(|word| is_word(token, word))
 }
 
 #[cfg(test)]

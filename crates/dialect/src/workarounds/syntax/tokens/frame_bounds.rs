@@ -3,7 +3,7 @@
 //!
 //! No upstream issue known.
 
-use super::words::{TokenReplacement, after, is_word, replace};
+use super::words::{TokenReplacement, after, is_any_word, replace};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Puts parentheses around the texts with casts that are bounds of frames.
@@ -24,5 +24,5 @@ fn end_of_bound(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
     let Token::SingleQuotedString(_) = &tokens[at].token else { return None };
     let cast = after(tokens, at).filter(|next| tokens[*next].token == Token::DoubleColon)?;
     let of_type = after(tokens, cast).filter(|next| matches!(tokens[*next].token, Token::Word(_)))?;
-    after(tokens, of_type).filter(|end| ["PRECEDING", "FOLLOWING"].iter().any(|word| is_word(&tokens[*end], word)))
+    after(tokens, of_type).filter(|end| is_any_word(&tokens[*end], &["PRECEDING", "FOLLOWING"]))
 }

@@ -4,7 +4,7 @@
 //!
 //! No upstream issue known.
 
-use super::words::{TokenReplacement, after, before, is_word, replace};
+use super::words::{TokenReplacement, after, before, is_any_word, is_word, replace};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Words between `JOIN` and `NATURAL`.
@@ -52,7 +52,7 @@ pub(crate) fn enclose_nested_joins(tokens: &mut Vec<TokenWithSpan>) {
 /// Whether a word `JOIN` begins a join with a condition: neither `CROSS` nor `NATURAL` is before it.
 fn takes_condition(tokens: &[TokenWithSpan], join: usize) -> bool {
     let mut first = before(tokens, join);
-    while let Some(at) = first.filter(|at| TYPES.iter().any(|word| is_word(&tokens[*at], word))) {
+    while let Some(at) = first.filter(|at| is_any_word(&tokens[*at], &TYPES)) {
         first = before(tokens, at);
     }
     !first.is_some_and(|at| is_word(&tokens[at], "CROSS") || is_word(&tokens[at], "NATURAL"))

@@ -5,7 +5,7 @@
 //! No upstream issue known.
 
 use super::operand_names::precedes_operand;
-use super::words::{TokenReplacement, after, before, begins_query, is_word, replace};
+use super::words::{TokenReplacement, after, before, begins_query, is_any_word, is_word, replace};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
 /// Words between two queries.
@@ -49,10 +49,10 @@ pub(crate) fn name_first_queries(tokens: &mut Vec<TokenWithSpan>) {
 
 /// Whether two parentheses are around the first query of a set operation that stands as an operand.
 fn is_first_query(tokens: &[TokenWithSpan], open: usize, close: usize) -> bool {
-    let is_operator = |at: usize| SET_OPERATORS.iter().any(|word| is_word(&tokens[at], word));
+    let is_operator = |at: usize| is_any_word(&tokens[at], &SET_OPERATORS);
     let Some(outer) = before(tokens, open).filter(|outer| tokens[*outer].token == Token::LParen) else { return false };
     let is_operand = before(tokens, outer).is_some_and(|at| {
-        let precedes_query = BEFORE_QUERIES.iter().any(|word| is_word(&tokens[at], word));
+        let precedes_query = is_any_word(&tokens[at], &BEFORE_QUERIES);
         precedes_operand(&tokens[at].token) && tokens[at].token != Token::LParen && !precedes_query && !is_operator(at)
     });
     let mut inner = after(tokens, open);

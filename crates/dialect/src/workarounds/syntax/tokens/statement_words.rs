@@ -13,7 +13,9 @@
 use super::created_columns::write_created_table;
 use super::fetched_rows::limit_fetched_rows;
 use super::operand_names::precedes_operand;
-use super::words::{TokenReplacement, after, before, end_of_parentheses, is_significant, is_word, replace};
+use super::words::{
+    TokenReplacement, after, before, end_of_parentheses, is_any_word, is_significant, is_word, replace,
+};
 use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
@@ -150,7 +152,7 @@ fn call_rows_from(tokens: &mut [TokenWithSpan]) {
         let is_call = after(tokens, from).is_some_and(|next| tokens[next].token == Token::LParen);
         let is_table = before(tokens, at).is_some_and(|before| {
             let before = &tokens[before];
-            before.token == Token::Comma || ["FROM", "JOIN", "LATERAL"].iter().any(|word| is_word(before, word))
+            before.token == Token::Comma || is_any_word(before, &["FROM", "JOIN", "LATERAL"])
         });
         if is_call && is_table {
             tokens[at].token = Token::make_word(ROWS_FROM, None);
@@ -183,7 +185,7 @@ fn leave_out_only(tokens: &mut [TokenWithSpan]) {
         }
         let is_table = before(tokens, at).is_some_and(|before| match &tokens[before].token {
             Token::Comma => lists_tables.last() == Some(&true),
-            _ => ["FROM", "JOIN", "UPDATE", "USING"].iter().any(|word| is_word(&tokens[before], word)),
+            _ => is_any_word(&tokens[before], &["FROM", "JOIN", "UPDATE", "USING"]),
         });
         let Some(next) = after(tokens, at).filter(|_| is_table) else { continue };
         if names_table(&tokens[next]) {
@@ -256,7 +258,7 @@ fn select_tables(tokens: &mut Vec<TokenWithSpan>) {
         Some(before) => {
             let before = &tokens[before];
             matches!(before.token, Token::LParen | Token::RParen)
-                || ["UNION", "EXCEPT", "INTERSECT", "ALL"].iter().any(|word| is_word(before, word))
+                || is_any_word(before, &["UNION", "EXCEPT", "INTERSECT", "ALL"])
                 || (creates && is_word(before, "AS"))
         }
     };

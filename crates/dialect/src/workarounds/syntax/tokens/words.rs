@@ -122,7 +122,7 @@ fn compare_with_subquery(tokens: &mut [TokenWithSpan], at: usize) {
     let Some(quantifier) = after(tokens, at) else { return };
     let opening = after(tokens, quantifier).filter(|opening| tokens[*opening].token == Token::LParen);
     let Some(first) = opening.and_then(|opening| after(tokens, opening)) else { return };
-    let is_quantifier = ["ALL", "SOME"].iter().any(|word| is_word(&tokens[quantifier], word));
+    let is_quantifier = is_any_word(&tokens[quantifier], &["ALL", "SOME"]);
     if !is_quantifier || !begins_query(&tokens[first]) {
         return;
     }
@@ -158,9 +158,8 @@ fn mark_of_exclusion(
     at: usize,
     open: Option<&mut Option<usize>>,
 ) -> Result<Option<TokenReplacement>> {
-    let is_in_frame = before(tokens, at).is_some_and(|word| {
-        ["ROW", "PRECEDING", "FOLLOWING"].iter().any(|end_of_frame| is_word(&tokens[word], end_of_frame))
-    });
+    let is_in_frame =
+        before(tokens, at).is_some_and(|word| is_any_word(&tokens[word], &["ROW", "PRECEDING", "FOLLOWING"]));
     let Some(first) = after(tokens, at).filter(|_| is_in_frame) else { return Ok(None) };
     let second = after(tokens, first);
     let is_second = |wanted: &str| second.is_some_and(|second| is_word(&tokens[second], wanted));
@@ -181,7 +180,7 @@ fn mark_of_exclusion(
     let open = open.and_then(Option::take).ok_or_else(unsuited)?;
     let mut position = after(tokens, open).ok_or_else(unsuited)?;
     // The name of the window that it is based on comes first.
-    if !CLAUSES.iter().any(|clause| is_word(&tokens[position], clause)) {
+    if !is_any_word(&tokens[position], &CLAUSES) {
         position = after(tokens, position).ok_or_else(unsuited)?;
     }
     let mark = Token::Word(Word { value: mark_of(rows), quote_style: Some('"'), keyword: Keyword::NoKeyword });
@@ -202,9 +201,13 @@ pub(crate) fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
     matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
 }
 
-/// Whether a token is the first one of a query without parentheses around it.
+pub(super) fn is_any_word(token: &TokenWithSpan, wanted: &[&str]) -> bool {
+    wanted.iter().any(|word| is_word(token, word))
+}
+
+/// Returns whether a token is the first one of a query without parentheses around it.
 pub(super) fn begins_query(token: &TokenWithSpan) -> bool {
-    ["SELECT", "VALUES", "WITH"].iter().any(|word| is_word(token, word))
+    is_any_word(token, &["SELECT", "VALUES", "WITH"])
 }
 
 pub(crate) fn is_significant(token: &TokenWithSpan) -> bool {
