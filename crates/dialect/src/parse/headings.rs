@@ -5,7 +5,7 @@ use crate::text::identifiers::Spellings;
 use crate::text::written_schemas::{WrittenName, written_names};
 use crate::workarounds::Stars;
 use crate::workarounds::output_names::{
-    HEADING_BYTES_MAX, distinct, name_of, plain_name, shown, tell_casts_apart, text_of,
+    HEADING_BYTES_MAX, bare, distinct, name_of, plain_name, shown, tell_casts_apart, text_of,
 };
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::sql::sqlparser::ast::{Expr, Query, Select, SelectItem, SetExpr};
@@ -56,15 +56,16 @@ impl Headings {
                         _ => Some(text.clone()).filter(|text| text.len() <= HEADING_BYTES_MAX),
                     };
                     let cast = name_of(expr).filter(|_| matches!(expr, Expr::Cast { .. }));
-                    let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+                    let plain = bare(expr);
+                    let is_column = matches!(plain, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
                     let is_aliased =
-                        is_column && name_of(expr).is_some_and(|name| aliases.contains(&name.value.to_lowercase()));
+                        is_column && name_of(plain).is_some_and(|name| aliases.contains(&name.value.to_lowercase()));
                     let is_seen = if is_column {
-                        !columns.insert(expr)
+                        !columns.insert(plain)
                     } else {
                         !texts.insert(if cast.is_some() { text.clone() } else { plain_name(expr) })
                     };
-                    let is_repeated = !single && (is_seen || is_aliased || stars.contain(expr));
+                    let is_repeated = !single && (is_seen || is_aliased || stars.contain(plain));
                     match cast {
                         // ORDER BY with this name refers to the cast.
                         Some(alias) if !stars.contain(expr) && names.insert(alias.value.to_lowercase()) => {
@@ -75,7 +76,7 @@ impl Headings {
                         Some(_) => Some(distinct_alias(item, position, heading)),
                         None if is_repeated => Some(distinct_alias(item, position, heading)),
                         None => {
-                            names.extend(name_of_column(expr));
+                            names.extend(name_of_column(bare(expr)));
                             heading
                         }
                     }

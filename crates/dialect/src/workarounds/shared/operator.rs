@@ -2,8 +2,9 @@
 //! plans refer to expressions by name, and is NULL where an operand is. A [`Kernel`] says what is computed.
 
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::{Result, internal_err};
+use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -73,6 +74,19 @@ impl<K: Kernel> ScalarUDFImpl for OperatorFunction<K> {
 
     fn is_strict(&self) -> bool {
         true
+    }
+
+    /// NULL if an operand is the constant NULL: as in PostgreSQL, the other operand is not computed then, unless it is
+    /// a constant, too.
+    fn simplify(&self, operands: Vec<Expr>, context: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        let is_null = |operand: &Expr| operand.as_literal().is_some_and(ScalarValue::is_null);
+        let is_skipped = |operand: &Expr| operand.as_literal().is_some() || operand.any_column_refs();
+        if !operands.iter().any(is_null) || !operands.iter().all(is_skipped) {
+            return Ok(ExprSimplifyResult::Original(operands));
+        }
+        let types = operands.iter().map(|operand| context.get_data_type(operand)).collect::<Result<Vec<_>>>()?;
+        let null = ScalarValue::try_from(&self.return_type(&types)?)?;
+        Ok(ExprSimplifyResult::Simplified(Expr::Literal(null, None)))
     }
 
     /// Uses the name of DataFusion's own operator, because plans refer to expressions by these names.

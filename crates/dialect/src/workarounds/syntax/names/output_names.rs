@@ -20,8 +20,9 @@ use crate::workarounds::syntax::windows::exclusions::take_mark;
 use crate::workarounds::syntax::{expression, set_first_argument};
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    CopySource, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, Query, Select,
-    SelectItem, SetExpr, Statement, TrimWhereField, UnaryOperator, Value, ValueWithSpan, WindowType,
+    CopySource, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    ObjectNamePart, Query, Select, SelectItem, SetExpr, Statement, TrimWhereField, UnaryOperator, Value, ValueWithSpan,
+    WindowType,
 };
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -200,6 +201,14 @@ fn alias_of_unnamed(expr: &Expr, is_new: bool, position: usize, side: SetOperand
     }
 }
 
+/// The expression that DataFusion names: its names have neither parentheses around an expression nor a unary plus.
+pub fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) | Expr::UnaryOp { op: UnaryOperator::Plus, expr: inner } => bare(inner),
+        other => other,
+    }
+}
+
 /// The column name that PostgreSQL gives an expression; `None` for `?column?`.
 pub fn name_of(expr: &Expr) -> Option<Ident> {
     match expr {
@@ -220,7 +229,7 @@ pub fn tell_casts_apart(select: &mut Select) {
         if !calls(expr) {
             continue;
         }
-        let (text, plain) = (expr.to_string(), without_casts(expr));
+        let (text, plain) = (expr.to_string(), without_unnamed(expr));
         let others = counts.entry(plain).or_default();
         let depth = match others.iter().position(|other| *other == text) {
             Some(depth) => depth,
@@ -243,18 +252,27 @@ fn calls(expr: &Expr) -> bool {
     found.is_break()
 }
 
-fn without_casts(expr: &Expr) -> String {
+fn without_unnamed(expr: &Expr) -> String {
     let mut plain = expr.clone();
     let _ = visit_expressions_mut(&mut plain, |inner| {
-        drop_casts(inner);
+        drop_unnamed(inner);
         ControlFlow::<()>::Continue(())
     });
     plain.to_string()
 }
 
-fn drop_casts(expr: &mut Expr) {
-    while let Expr::Cast { expr: inner, .. } | Expr::Nested(inner) = expr {
+/// Removes what DataFusion's names leave out: casts, parentheses, a unary plus, and the `ALL` of a call.
+fn drop_unnamed(expr: &mut Expr) {
+    while let Expr::Cast { expr: inner, .. }
+    | Expr::Nested(inner)
+    | Expr::UnaryOp { op: UnaryOperator::Plus, expr: inner } = expr
+    {
         *expr = std::mem::replace(inner.as_mut(), Expr::value(Value::Null));
+    }
+    if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = expr
+        && list.duplicate_treatment == Some(DuplicateTreatment::All)
+    {
+        list.duplicate_treatment = None;
     }
 }
 
@@ -263,7 +281,7 @@ fn drop_casts(expr: &mut Expr) {
 pub fn plain_name(expr: &Expr) -> String {
     let mut plain = expr.clone();
     let _ = visit_expressions_mut(&mut plain, |inner| {
-        drop_casts(inner);
+        drop_unnamed(inner);
         match inner {
             Expr::Subquery(_) => *inner = Expr::Identifier(Ident::new("subquery")),
             Expr::Exists { negated, .. } => *inner = Expr::Identifier(Ident::new(format!("exists {negated}"))),
