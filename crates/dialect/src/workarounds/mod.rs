@@ -215,6 +215,7 @@ pub fn logical_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 
 /// Changes the rules of the logical optimizer.
 pub fn change_logical_rules(optimizer: &mut Optimizer) {
+    plans::null_conditions::settle_null_conditions(optimizer);
     plans::distinct_beside_sums::keep_types(optimizer);
     plans::null_keys::keep_keys(optimizer);
     plans::repeated_keys::name_each_key_once(optimizer);

@@ -7,6 +7,7 @@ pub(super) mod constant_order;
 pub(super) mod distinct_beside_sums;
 pub(super) mod distinct_rows;
 pub(super) mod guarded_conditions;
+pub(super) mod null_conditions;
 pub(super) mod null_keys;
 pub(super) mod one_row;
 pub(super) mod repeated_keys;
