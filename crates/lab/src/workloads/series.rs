@@ -138,7 +138,12 @@ impl Workload for Series {
     }
 }
 
-fn table(wide: bool) -> Result<TableDefinition, Failure> {
+/// The table of the readings; if it is wide, with six counters.
+///
+/// # Errors
+///
+/// None: the definition is valid.
+pub fn table(wide: bool) -> Result<TableDefinition, Failure> {
     let mut table = TableDefinition::new(TABLE)
         .with_column("time", ColumnType::Timestamp(TimeUnit::Second), None)
         .with_column("sensor", ColumnType::Text, Some(MapWidth::U32))
