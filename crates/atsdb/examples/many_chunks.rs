@@ -1,8 +1,8 @@
 //! Prints how long a query for two hours takes in a store of many chunks, beside a store of a thousand: planning it,
 //! counting its rows, and their mean.
 //!
-//! `cargo run --release -p atsdb --example many_chunks -- [CHUNKS]`, by default 1,000,000, which need 260 MB of the disk
-//! that `ATSDB_FIGURES_DIR` chooses.
+//! `cargo run --release -p atsdb --example many_chunks -- [CHUNKS]`, by default 1,000,000, which need 300 MB of the
+//! disk that `ATSDB_FIGURES_DIR` chooses.
 //!
 //! Each chunk is an hour with two rows, so lists of chunks are measured, not their rows. A query runs first in a store
 //! that was just opened, then after a commit, then with nothing in between, for other hours each time. The figures are

@@ -7,18 +7,22 @@
 
 use crate::generator::random::Random;
 use arrow::array::{ArrayRef, DictionaryArray, Float64Array, RecordBatch, StringArray, TimestampSecondArray};
-use arrow::datatypes::UInt8Type;
+use arrow::datatypes::UInt16Type;
 use std::sync::Arc;
 
 /// Seconds between two reports of a host.
 pub const INTERVAL_SECONDS: i64 = 10;
 /// The first report: 2016-01-01T00:00:00Z, in seconds since the epoch.
 pub const START_SECONDS: i64 = 1_451_606_400;
-/// The maximum number of hosts.
-pub const HOSTS_MAX: u64 = 100;
+/// The maximum number of hosts, up to three days of them.
+const HOSTS_MAX: u64 = 100;
+/// The maximum number of hosts in a larger table.
+const MANY_HOSTS_MAX: u64 = 4_000;
 const HOSTS_MIN: u64 = 10;
+/// The reports of a host in three days.
+const THREE_DAYS: u64 = 25_920;
 /// With fewer reports of a host than this, six hours, there are fewer hosts.
-const REPORTS: u64 = 2_160;
+const SIX_HOURS: u64 = 2_160;
 
 /// The metrics that a host reports.
 pub const METRICS: [&str; 10] = [
@@ -72,7 +76,8 @@ const QUARTERS: i64 = 4;
 
 /// The number of hosts in a table of this many rows.
 pub fn hosts_of(rows: u64) -> u64 {
-    (rows / REPORTS).clamp(HOSTS_MIN, HOSTS_MAX)
+    let hosts_max = if rows > HOSTS_MAX * THREE_DAYS { MANY_HOSTS_MAX } else { HOSTS_MAX };
+    (rows / SIX_HOURS).clamp(HOSTS_MIN, hosts_max)
 }
 
 /// The name of a host.
@@ -116,7 +121,7 @@ impl HostsGenerator {
         let mut shares: [Vec<f64>; METRICS.len()] = std::array::from_fn(|_| Vec::with_capacity(rows));
         for _ in 0..rows {
             times.push(START_SECONDS + self.report * INTERVAL_SECONDS);
-            hosts.push(self.next as u8);
+            hosts.push(self.next as u16);
             for (share, column) in self.shares[self.next].iter_mut().zip(&mut shares) {
                 let step = i64::from(self.steps.bits().count_ones()) - 32;
                 *share = (*share + step).clamp(0, 100 * QUARTERS);
@@ -131,7 +136,7 @@ impl HostsGenerator {
             vec![("time", Arc::new(TimestampSecondArray::from(times).with_timezone("UTC")))];
         for (name, values) in TAGS.iter().zip(&self.tags) {
             let keys = hosts.iter().copied().collect();
-            columns.push((name, Arc::new(DictionaryArray::<UInt8Type>::new(keys, Arc::clone(values) as ArrayRef))));
+            columns.push((name, Arc::new(DictionaryArray::<UInt16Type>::new(keys, Arc::clone(values) as ArrayRef))));
         }
         for (name, values) in METRICS.iter().zip(shares) {
             columns.push((name, Arc::new(Float64Array::from(values))));

@@ -54,6 +54,8 @@ const MEASURES: &[Measure] = &[
     measure("read_wide", "read back every row, 8 columns", Unit::RowsPerSecond),
     measure("read_memory", "  peak memory", Unit::Bytes),
     measure("count", "count(*)", Unit::Milliseconds),
+    measure("mean", "avg of a column", Unit::Milliseconds),
+    measure("by_status", "GROUP BY status", Unit::Milliseconds),
     measure("by_sensor", "GROUP BY sensor", Unit::Milliseconds),
     measure("by_hour_and_sensor", "GROUP BY hour, sensor", Unit::Milliseconds),
     measure("index", "make the indexes for look-ups", Unit::Milliseconds),
@@ -308,8 +310,10 @@ fn memory(measure: &str, bench: &mut Bench<'_>) -> Result<(), Failure> {
 
 type QueryText = fn(Dialect, u64) -> String;
 
-const SCANS: [(&str, QueryText); 3] = [
+const SCANS: [(&str, QueryText); 5] = [
     ("count", |_, _| format!("SELECT count(*) FROM {TABLE}")),
+    ("mean", |_, _| format!("SELECT avg(count1) FROM {TABLE}")),
+    ("by_status", |_, _| format!("SELECT status, count(*), avg(count1) FROM {TABLE} GROUP BY status")),
     ("by_sensor", |_, _| format!("SELECT sensor, count(*), avg(count1), max(count2) FROM {TABLE} GROUP BY sensor")),
     ("by_hour_and_sensor", |dialect, _| {
         let hour = dialect.hour("time");

@@ -118,7 +118,8 @@ impl Workload for Tsbs {
 pub(super) fn table() -> Result<TableDefinition, Failure> {
     let mut table = TableDefinition::new(TABLE).with_column("time", ColumnType::Timestamp(TimeUnit::Second), None);
     for tag in TAGS {
-        table = table.with_column(tag, ColumnType::Text, Some(MapWidth::U8));
+        let width = if tag == TAGS[0] { MapWidth::U16 } else { MapWidth::U8 };
+        table = table.with_column(tag, ColumnType::Text, Some(width));
     }
     for metric in METRICS {
         table = table.with_column(metric, ColumnType::Float64, None);

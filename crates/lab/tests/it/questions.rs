@@ -2,6 +2,9 @@
 
 use crate::run::options;
 use crate::{folder, is_tested};
+use arrow::array::AsArray;
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
 use atsdb_lab::generator::groups::GroupsGenerator;
 use atsdb_lab::generator::hits::{HitsGenerator, PageView, hits_batch};
 use atsdb_lab::generator::hosts::{HostsGenerator, hosts_of};
@@ -103,6 +106,17 @@ fn the_rows_of_a_seed_never_change() {
     assert_eq!(digest([hits_batch(&views)]), RowDigest { rows: 2_000, sum: HITS });
     let mut hosts = HostsGenerator::new(2, 20_000);
     assert_ne!(digest([hosts.batch(20_000)]).sum, HOSTS);
+}
+
+#[test]
+fn more_than_three_days_of_a_hundred_hosts_are_many_hosts() {
+    let (three_days, six_hours) = (100 * 25_920, 4_000 * 2_160);
+    let hosts = [0, 12 * 2_160, 1_000_000, three_days, three_days + 1, six_hours, 10 * six_hours].map(hosts_of);
+    assert_eq!(hosts, [10, 12, 100, 100, 1_200, 4_000, 4_000]);
+    let batch = HostsGenerator::new(1, six_hours).batch(4_001);
+    let names = cast(batch.column(1), &DataType::Utf8).expect("texts");
+    let name = |row| names.as_string::<i32>().value(row);
+    assert_eq!([0, 3_999, 4_000].map(name), ["host_0", "host_3999", "host_0"]);
 }
 
 const GROUPS: u64 = 391_094_938_608_583_779;
