@@ -31,7 +31,8 @@ impl Folder {
         let path = std::path::absolute(path)
             .map_err(|error| Error::usage(format!("cannot read the path {path:?}: {error}")).with_source(error))?;
         if path.exists() && !path.is_dir() {
-            return Err(Error::new(ErrorKind::NotAStore, format!("{} is not a directory", path.display())));
+            return Err(Error::new(ErrorKind::NotAStore, format!("{} is not a directory", path.display()))
+                .with_hint("name a directory of backups, or one that does not exist yet"));
         }
         let location = path.display().to_string();
         Ok(Self { path, location, unfinished: AtomicU64::new(0), synced: Mutex::default() })
@@ -40,20 +41,22 @@ impl Folder {
     fn at(&self, what: &str, name: &str, error: io::Error) -> Error {
         let path = self.path.join(name);
         let (kind, hint) = match error.kind() {
-            io::ErrorKind::NotFound => (ErrorKind::NotFound, None),
-            io::ErrorKind::PermissionDenied => (ErrorKind::ReadOnly, Some("give permission to the directory")),
+            io::ErrorKind::NotFound => (
+                ErrorKind::NotFound,
+                "check that the directory of the backups is there, and that nothing else changes it",
+            ),
+            io::ErrorKind::PermissionDenied => (ErrorKind::ReadOnly, "give permission to the directory"),
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                (ErrorKind::Unavailable, Some("free some space: the next backup uses what was written"))
+                (ErrorKind::Unavailable, "free some space: the next backup uses what was written")
             }
             // Linux and macOS use this number for data that the medium cannot read any more.
-            _ if error.raw_os_error() == Some(EIO) => (ErrorKind::Corrupt, None),
-            _ => (ErrorKind::Unavailable, None),
+            _ if error.raw_os_error() == Some(EIO) => (
+                ErrorKind::Corrupt,
+                "look for errors of the disk in the system's log; run atsdb verify to list all damage",
+            ),
+            _ => (ErrorKind::Unavailable, "check the disk and the system's log"),
         };
-        let error = Error::new(kind, format!("cannot {what} {}: {error}", path.display())).with_source(error);
-        match hint {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        }
+        Error::new(kind, format!("cannot {what} {}: {error}", path.display())).with_hint(hint).with_source(error)
     }
 
     /// Makes a folder and those above it that are missing. Each is synced into its own parent, because a manifest
@@ -222,6 +225,20 @@ mod tests {
         assert!(are_synced(&path, 2));
         folder.put("chunks/aa/one", vec![1]).unwrap();
         assert!(are_synced(&path.join("chunks/aa"), 4));
+    }
+
+    #[test]
+    fn every_error_of_the_system_says_what_to_do() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(directory.path()).unwrap();
+        let kinds = [io::ErrorKind::NotFound, io::ErrorKind::StorageFull, io::ErrorKind::TimedOut];
+        let errors = kinds.into_iter().map(io::Error::from).chain([io::Error::from_raw_os_error(EIO)]);
+        for error in errors.map(|error| folder.at("read", "chunks/aa/one", error)) {
+            assert!(error.message().contains("chunks/aa/one") && error.hint().is_some(), "{error}");
+        }
+        let file = directory.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert!(Folder::open(&file).unwrap_err().hint().is_some());
     }
 
     #[test]

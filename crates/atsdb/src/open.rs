@@ -8,7 +8,7 @@ use atsdb_engine::{Engine, EngineOptions, Environment, SystemEnvironment};
 use atsdb_memory::MemoryStore;
 use atsdb_mysql::MysqlStore;
 use atsdb_postgres::PostgresStore;
-use atsdb_sqlite::{SplitLayout, SqliteOptions, SqliteStore, remove_unused};
+use atsdb_sqlite::{SplitLayout, SqliteOptions, SqliteStore, check_place, remove_unused};
 use atsdb_sqlstore::{CACHE_OPTIONS, OnNotice, Secret, ServerOptions, take_options};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,6 +47,17 @@ impl NewStore {
             _ => None,
         };
         Self { path }
+    }
+
+    /// Refuses a URL at which no store can be created, and creates none. Only files are checked, not servers.
+    ///
+    /// Errors: [`Usage`](crate::ErrorKind::Usage) if the URL is wrong, [`NotFound`](crate::ErrorKind::NotFound) if the
+    /// directory does not exist, and [`Unavailable`](crate::ErrorKind::Unavailable) if it takes no new files.
+    pub fn check_place(url: &str) -> Result<()> {
+        match StoreLocation::parse(url)? {
+            StoreLocation::Sqlite(path, _) => check_place(Path::new(path)),
+            StoreLocation::Memory | StoreLocation::Server(_) => Ok(()),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::chunk::ChunkId;
 use crate::error::{Error, ErrorKind};
 use crate::id::{ColumnId, TableId};
-use crate::store::{BatchId, StageId};
+use crate::store::{BatchId, DefinitionGuard, StageId};
 
 /// The hint for damage: how to find all of it, and how to repair it.
 pub const VERIFY: &str = "run atsdb verify to list all damage, and restore what is damaged from a backup";
@@ -28,24 +28,29 @@ pub fn table_changed(name: &str) -> Error {
     conflict(format!("table {name} was changed by another writer"))
 }
 
+/// A table that the change is based on does not exist any more.
+pub fn table_dropped(based_on: &DefinitionGuard) -> Error {
+    Error::not_found(format!("table {} was dropped by another writer", based_on.name))
+}
+
 /// The definition has another version than the one that the change is based on.
-pub fn definition_changed(table: TableId) -> Error {
-    conflict(format!("the definition of table {} was changed by another writer", table.0))
+pub fn definition_changed(based_on: &DefinitionGuard) -> Error {
+    conflict(format!("the definition of table {} was changed by another writer", based_on.name))
 }
 
-/// A table has a newer chunk than the change takes into account.
-pub fn rows_added(table: TableId) -> Error {
-    conflict(format!("another writer added to table {} in the meantime", table.0))
+/// The table with this name has a newer chunk than the change takes into account.
+pub fn rows_added(table: &str) -> Error {
+    conflict(format!("another writer added to table {table} in the meantime"))
 }
 
-/// A chunk that is to be removed does not exist.
-pub fn chunk_replaced(table: TableId, chunk: ChunkId) -> Error {
-    conflict(format!("chunk {} of table {} was replaced by another writer", chunk.0, table.0))
+/// A chunk that is to be removed does not exist in the table with this name.
+pub fn chunk_replaced(table: &str, chunk: ChunkId) -> Error {
+    conflict(format!("chunk {} of table {table} was replaced by another writer", chunk.0))
 }
 
-/// A chunk that is to be amended does not exist or has another descriptor.
-pub fn chunk_changed(table: TableId, chunk: ChunkId) -> Error {
-    conflict(format!("chunk {} of table {} was changed by another writer", chunk.0, table.0))
+/// A chunk that is to be amended does not exist in the table with this name, or has another descriptor.
+pub fn chunk_changed(table: &str, chunk: ChunkId) -> Error {
+    conflict(format!("chunk {} of table {table} was changed by another writer", chunk.0))
 }
 
 /// A part of a batch was committed before.

@@ -106,12 +106,29 @@ pub struct Change {
 
 /// A precondition of a change: the table's definition still has this version. It also applies to tables in the change's
 /// stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefinitionGuard {
     /// The table.
     pub table: TableId,
     /// The required version of its definition.
     pub version: DefinitionVersion,
+    /// The table's name in this version, for errors.
+    pub name: String,
+}
+
+impl DefinitionGuard {
+    /// The precondition that a table still has this definition.
+    pub fn of(table: &Table) -> Self {
+        Self { table: table.id, version: table.version, name: table.definition.name.clone() }
+    }
+}
+
+impl Change {
+    /// The name of a table under which the change was prepared, for errors.
+    pub fn table_name(&self, table: TableId) -> String {
+        let based_on = self.based_on.iter().find(|based_on| based_on.table == table);
+        based_on.map_or_else(|| format!("number {}", table.0), |based_on| based_on.name.clone())
+    }
 }
 
 /// A new definition of a table, which becomes its next version. Its number, mappings and chunks stay.

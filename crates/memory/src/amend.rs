@@ -3,7 +3,7 @@
 use crate::state::{StoreState, StoredChunk};
 use crate::table::{self, DroppedTables};
 use atsdb_core::refusal;
-use atsdb_core::{Amendment, ChunkEntry, ChunkId, ColumnId, Result, TableId};
+use atsdb_core::{Amendment, Change, ChunkEntry, ChunkId, ColumnId, Result};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -15,18 +15,13 @@ struct AmendedChunk<'a> {
 }
 
 /// Refuses amendments that cannot be applied.
-pub(crate) fn check(
-    state: &StoreState,
-    amendments: &[Amendment],
-    dropped: &DroppedTables,
-    remove: &[(TableId, ChunkId)],
-) -> Result<()> {
+pub(crate) fn check(state: &StoreState, change: &Change, dropped: &DroppedTables) -> Result<()> {
     let mut amended: HashMap<ChunkId, AmendedChunk<'_>> = HashMap::new();
-    for amendment in amendments {
+    for amendment in &change.amend {
         let Amendment { table, chunk: id, from, descriptor, descriptor_bytes, pages } = amendment;
         table::require(state, *table, dropped)?;
-        let conflict = || refusal::chunk_changed(*table, *id);
-        let removed = remove.iter().any(|(_, chunk)| chunk == id);
+        let conflict = || refusal::chunk_changed(&change.table_name(*table), *id);
+        let removed = change.remove.iter().any(|(_, chunk)| chunk == id);
         let stored = state.view.chunks.get(id).filter(|chunk| !removed && chunk.entry.table == *table);
         let entry = &stored.ok_or_else(conflict)?.entry;
         let before = amended.remove(id).unwrap_or_else(|| AmendedChunk {

@@ -3,7 +3,7 @@
 use crate::state::{StoreState, StoredChunk};
 use crate::table::{self, DroppedTables};
 use atsdb_core::refusal;
-use atsdb_core::{ChunkEntry, ChunkId, NewChunk, Result, TableId};
+use atsdb_core::{Change, ChunkEntry, ChunkId, NewChunk, Result, TableId};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -34,13 +34,13 @@ pub(crate) fn publish(state: &mut StoreState, chunk: StoredChunk) {
 }
 
 /// Refuses the removal of chunks that do not exist.
-pub(crate) fn check_removal(state: &StoreState, remove: &[(TableId, ChunkId)], dropped: &DroppedTables) -> Result<()> {
+pub(crate) fn check_removal(state: &StoreState, change: &Change, dropped: &DroppedTables) -> Result<()> {
     let mut seen = HashSet::new();
-    for (table, id) in remove {
+    for (table, id) in &change.remove {
         table::require(state, *table, dropped)?;
         let there = state.view.chunks.get(id).is_some_and(|chunk| chunk.entry.table == *table);
         if !there || !seen.insert(id) {
-            return Err(refusal::chunk_replaced(*table, *id));
+            return Err(refusal::chunk_replaced(&change.table_name(*table), *id));
         }
     }
     Ok(())

@@ -42,15 +42,15 @@ pub(crate) fn commit(state: &mut StoreState, change: &Change, now_ms: i64) -> Re
 fn check(state: &StoreState, change: &Change) -> Result<()> {
     change.add.iter().try_for_each(NewChunk::check)?;
     change.based_on.iter().try_for_each(|based_on| check_definition_version(state, based_on, change.stage))?;
-    change.guards.iter().try_for_each(|guard| check_guard(state, guard, change.stage))?;
+    change.guards.iter().try_for_each(|guard| check_guard(state, guard, change))?;
     let mut dropped = DroppedTables::new();
     for table in &change.drop {
         table::require(state, *table, &dropped)?;
         dropped.insert(*table);
     }
     let definitions = redefine::check(state, &change.redefine, &dropped)?;
-    chunk_write::check_removal(state, &change.remove, &dropped)?;
-    amend::check(state, &change.amend, &dropped, &change.remove)?;
+    chunk_write::check_removal(state, change, &dropped)?;
+    amend::check(state, change, &dropped)?;
     if let Some(stage) = change.stage {
         stage::check(state, stage, &dropped, &definitions)?;
     }
@@ -67,25 +67,24 @@ fn check(state: &StoreState, change: &Change) -> Result<()> {
 /// change was made under.
 fn check_definition_version(state: &StoreState, based_on: &DefinitionGuard, stage: Option<StageId>) -> Result<()> {
     let staged = stage.and_then(|stage| state.stages.get(&stage)?.tables.get(&based_on.table));
-    let present = match staged {
-        Some(staged) => staged.version,
-        None => table::require(state, based_on.table, &DroppedTables::new())?.version,
-    };
+    let stored = staged.or_else(|| state.view.tables.get(&based_on.table));
+    let present = stored.ok_or_else(|| refusal::table_dropped(based_on))?.version;
     if present == based_on.version {
         return Ok(());
     }
-    Err(refusal::definition_changed(based_on.table))
+    Err(refusal::definition_changed(based_on))
 }
 
 /// Refuses a table with a newer chunk than the guard's newest one. A table in the change's stage has none yet.
-fn check_guard(state: &StoreState, guard: &ChunkGuard, stage: Option<StageId>) -> Result<()> {
-    if stage.and_then(|stage| state.stages.get(&stage)).is_some_and(|stage| stage.tables.contains_key(&guard.table)) {
+fn check_guard(state: &StoreState, guard: &ChunkGuard, change: &Change) -> Result<()> {
+    let stage = change.stage.and_then(|stage| state.stages.get(&stage));
+    if stage.is_some_and(|stage| stage.tables.contains_key(&guard.table)) {
         return Ok(());
     }
     table::require(state, guard.table, &DroppedTables::new())?;
     let newer = state.view.chunks.iter().rev().take_while(|(id, _)| **id > guard.newest);
     if newer.into_iter().any(|(_, chunk)| chunk.entry.table == guard.table) {
-        return Err(refusal::rows_added(guard.table));
+        return Err(refusal::rows_added(&change.table_name(guard.table)));
     }
     Ok(())
 }

@@ -8,13 +8,14 @@ use crate::split::placed_pages::AmendedBlock;
 use crate::table;
 use crate::writer::WriteTransaction;
 use atsdb_core::refusal;
-use atsdb_core::{Amendment, ChunkId, Error};
+use atsdb_core::{Amendment, Change, ChunkId, Error};
 use rusqlite::{Connection, OptionalExtension, ffi, params};
 
 /// Adds the pages to those of the chunk, or switches to the block of a page file that contains all of them. It is a
 /// conflict if the chunk no longer exists or has changed.
 pub(crate) fn amend(
     connection: &WriteTransaction<'_>,
+    change: &Change,
     amendment: &Amendment,
     amended_block: Option<&AmendedBlock>,
 ) -> Attempt<()> {
@@ -27,7 +28,7 @@ pub(crate) fn amend(
         .query_row(params![chunk.0, table.0, from], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((payload, page_count, byte_count)): Option<(i64, u64, u64)> = found else {
-        return Err(refusal::chunk_changed(*table, *chunk).into());
+        return Err(refusal::chunk_changed(&change.table_name(*table), *chunk).into());
     };
     let added: u64 = pages.iter().map(|(_, bytes)| bytes.len() as u64).sum();
     let expected = (page_count + pages.len() as u64, byte_count + added);

@@ -15,7 +15,7 @@ use crate::table;
 use crate::writer::WriteTransaction;
 use atsdb_core::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
 use atsdb_core::refusal;
-use atsdb_core::{ChunkId, ColumnId, NewChunk, StageId, TableId};
+use atsdb_core::{Change, ChunkId, ColumnId, NewChunk, StageId, TableId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use std::collections::BTreeMap;
 
@@ -150,8 +150,8 @@ fn check_stage(connection: &Connection, stage: StageId, staged: &[(TableId, Chun
 /// Removes a visible chunk; the caller records the list change. It is a conflict if the chunk no longer exists.
 pub(crate) fn remove(
     connection: &WriteTransaction<'_>,
-    table: TableId,
-    chunk: ChunkId,
+    change: &Change,
+    (table, chunk): (TableId, ChunkId),
     changes: &mut ListChanges,
 ) -> Attempt<()> {
     let sql = match connection.has_row_pages {
@@ -161,7 +161,7 @@ pub(crate) fn remove(
     let row = |row: &Row<'_>| Ok((list_rows::chunk_key(row, 0)?, row.get(4)?, row.get(5)?, row.get(6)?));
     let removed = connection.prepare_cached(sql)?.query_row(params![chunk.0, table.0], row).optional()?;
     let Some((key, payload, byte_count, has_own_pages)): Option<(ChunkKey, i64, i64, bool)> = removed else {
-        return Err(refusal::chunk_replaced(table, chunk).into());
+        return Err(refusal::chunk_replaced(&change.table_name(table), chunk).into());
     };
     if has_own_pages {
         let sql = "INSERT INTO atsdb_garbage (payload, byte_count) VALUES (?1, ?2)";

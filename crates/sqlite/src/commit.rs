@@ -8,7 +8,7 @@ use crate::writer::{SyncMode, WriteTransaction, Writer};
 use crate::{amend, chunk_write, list_rows, redefine, stage, table};
 use atsdb_core::list::ListChanges;
 use atsdb_core::refusal;
-use atsdb_core::{Amendment, BatchId, Change, ChunkGuard, CommitOutcome, NewChunk, Result, StageId};
+use atsdb_core::{Amendment, BatchId, Change, ChunkGuard, CommitOutcome, NewChunk, Result};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Whether a table has a chunk above a number. NOT INDEXED forces the primary key, so that only the newest rows are
@@ -96,7 +96,7 @@ fn commit_one(
         .based_on
         .iter()
         .try_for_each(|based_on| table::check_definition_version(transaction, based_on, change.stage))?;
-    change.guards.iter().try_for_each(|guard| check_guard(transaction, guard, change.stage))?;
+    change.guards.iter().try_for_each(|guard| check_guard(transaction, guard, change))?;
     change.drop.iter().try_for_each(|table| drop_table(transaction, *table))?;
     redefine::redefine(transaction, &change.redefine)?;
     let mut removed = ListChanges::default();
@@ -105,11 +105,11 @@ fn commit_one(
         if required.replace(*table) != Some(*table) {
             table::require(transaction, *table, None)?;
         }
-        chunk_write::remove(transaction, *table, *chunk, &mut removed)?;
+        chunk_write::remove(transaction, change, (*table, *chunk), &mut removed)?;
     }
     list_rows::record(transaction, &removed)?;
     for (position, amendment) in change.amend.iter().enumerate() {
-        amend::amend(transaction, amendment, placed.amended_block(position))?;
+        amend::amend(transaction, change, amendment, placed.amended_block(position))?;
     }
     if let Some(stage) = change.stage {
         stage::publish(transaction, stage)?;
@@ -136,10 +136,10 @@ fn record_id(transaction: &WriteTransaction<'_>, batch: &BatchId, committed_ms: 
 }
 
 /// Refuses a table with a newer chunk than the guard's newest one. A table in the change's stage has none yet.
-fn check_guard(connection: &Connection, guard: &ChunkGuard, stage: Option<StageId>) -> Attempt<()> {
-    table::require(connection, guard.table, stage)?;
+fn check_guard(connection: &Connection, guard: &ChunkGuard, change: &Change) -> Attempt<()> {
+    table::require(connection, guard.table, change.stage)?;
     if connection.prepare_cached(NEWER)?.exists(params![guard.newest.0, guard.table.0])? {
-        return Err(refusal::rows_added(guard.table).into());
+        return Err(refusal::rows_added(&change.table_name(guard.table)).into());
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "how long a lock is waited for")]
 
-use crate::access::refused_beside;
+use crate::access::{refused_beside, require_folder};
 use crate::create;
 use crate::error::{Attempt, Failure, extended_code, primary_code};
 use crate::options::SqliteOptions;
@@ -116,15 +116,11 @@ fn check_path(path: &Path, options: &SqliteOptions) -> Result<()> {
         }
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let parent = path.parent().unwrap_or(Path::new("/"));
-            if !parent.is_dir() {
-                Err(Error::not_found(format!("the directory {} does not exist", parent.display()))
-                    .with_hint("create it first, or correct the path"))
-            } else if options.read_only || !options.create {
-                Err(Error::not_found(format!("there is no store {location}")).with_hint("check the path"))
-            } else {
-                Ok(())
+            require_folder(path)?;
+            if options.read_only || !options.create {
+                return Err(Error::not_found(format!("there is no store {location}")).with_hint("check the path"));
             }
+            Ok(())
         }
         Err(error) => Err(Error::new(ErrorKind::Unavailable, format!("cannot read {location}: {error}"))
             .with_hint("check the path, and that you may enter each folder in it")

@@ -45,6 +45,7 @@ mod table;
 mod verify;
 mod writer;
 
+pub use access::check_place;
 pub use options::SqliteOptions;
 pub use remove::remove_unused;
 pub use schema::{APPLICATION_ID, FORMAT};

@@ -155,13 +155,13 @@ pub(crate) fn check_definition_version(
     based_on: &DefinitionGuard,
     stage: Option<StageId>,
 ) -> Attempt<()> {
-    let DefinitionGuard { table, version } = based_on;
+    let DefinitionGuard { table, version, .. } = based_on;
     let sql = "SELECT version FROM atsdb_table WHERE id = ?1 AND (stage IS NULL OR stage = ?2)";
     let values = params![table.0, stage.map(|stage| stage.0)];
     match connection.prepare_cached(sql)?.query_row(values, |row| row.get::<_, i64>(0)).optional()? {
-        None => Err(refusal::no_table(*table).into()),
+        None => Err(refusal::table_dropped(based_on).into()),
         Some(present) if present == version.0 => Ok(()),
-        Some(_) => Err(refusal::definition_changed(*table).into()),
+        Some(_) => Err(refusal::definition_changed(based_on).into()),
     }
 }
 

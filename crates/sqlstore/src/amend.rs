@@ -5,18 +5,23 @@ use crate::directory::PageDirectory;
 use crate::error::Attempt;
 use crate::pages::PartWriter;
 use crate::table;
-use atsdb_core::Amendment;
 use atsdb_core::refusal;
+use atsdb_core::{Amendment, Change};
 
 /// Appends the pages to those of the chunk. It is a conflict if the chunk no longer exists or has changed.
-pub(crate) fn amend(connection: &mut dyn Connection, server: &dyn Server, amendment: &Amendment) -> Attempt<()> {
+pub(crate) fn amend(
+    connection: &mut dyn Connection,
+    server: &dyn Server,
+    change: &Change,
+    amendment: &Amendment,
+) -> Attempt<()> {
     let Amendment { table, chunk, from, descriptor, descriptor_bytes, pages } = amendment;
     table::require(connection, *table, None)?;
     let sql = "SELECT payload, sealed, byte_count, pages FROM atsdb_chunk
                WHERE id = $1 AND table_id = $2 AND stage = 0 AND descriptor = $3";
     let values = [chunk.0.into(), table.0.into(), Value::Bytes(from)];
     let Some(mut found) = connection.query_first(sql, &values)? else {
-        return Err(refusal::chunk_changed(*table, *chunk).into());
+        return Err(refusal::chunk_changed(&change.table_name(*table), *chunk).into());
     };
     let mut directory = PageDirectory::from_bytes(&found.bytes(3)?)?;
     let added: u64 = pages.iter().map(|(_, bytes)| bytes.len() as u64).sum();

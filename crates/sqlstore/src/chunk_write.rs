@@ -13,7 +13,7 @@ use crate::pages::{self, PartWriter};
 use crate::{insert, table};
 use atsdb_core::list::{ChunkKey, ChunkSums, ListChanges, ListKey, ListState};
 use atsdb_core::refusal;
-use atsdb_core::{ChunkId, NewChunk, StageId, TableId};
+use atsdb_core::{Change, ChunkId, NewChunk, StageId, TableId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -162,14 +162,14 @@ fn check_stage(connection: &mut dyn Connection, stage: StageId) -> Attempt<usize
 /// Removes a visible chunk; the caller records the list change. It is a conflict if the chunk no longer exists.
 pub(crate) fn remove(
     connection: &mut dyn Connection,
-    table: TableId,
-    chunk: ChunkId,
+    change: &Change,
+    (table, chunk): (TableId, ChunkId),
     changes: &mut ListChanges,
 ) -> Attempt<()> {
     let (condition, values) = ("id = $1 AND table_id = $2 AND stage = 0", [chunk.0.into(), table.0.into()]);
     let sql = format!("SELECT id, slice_start, time_min, time_max FROM atsdb_chunk WHERE {condition}");
     let Some(row) = connection.query_first(&sql, &values)? else {
-        return Err(refusal::chunk_replaced(table, chunk).into());
+        return Err(refusal::chunk_replaced(&change.table_name(table), chunk).into());
     };
     changes.subtract(ListKey::chunks(None, table), ChunkSums::of(&list_rows::chunk_key(&row, 0)?).state(table));
     delete(connection, condition, &values)?;

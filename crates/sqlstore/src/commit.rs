@@ -106,10 +106,10 @@ fn commit_one(
             table::require(lock.connection, *table, None)?;
             required = Some(table);
         }
-        chunk_write::remove(lock.connection, *table, *chunk, &mut taken)?;
+        chunk_write::remove(lock.connection, change, (*table, *chunk), &mut taken)?;
     }
     list_rows::record(lock.connection, &taken)?;
-    change.amend.iter().try_for_each(|amendment| amend::amend(lock.connection, server, amendment))?;
+    change.amend.iter().try_for_each(|amendment| amend::amend(lock.connection, server, change, amendment))?;
     if let Some(stage) = change.stage {
         stage::publish(lock, stage)?;
     }
@@ -138,7 +138,7 @@ fn record_id(lock: &mut ChangeLock<'_>, batch: &BatchId, now_ms: i64) -> Attempt
 fn check_guard(connection: &mut dyn Connection, guard: &ChunkGuard, change: &Change) -> Attempt<()> {
     table::require(connection, guard.table, change.stage)?;
     if connection.exists(NEWER, &[guard.newest.0.into(), guard.table.0.into()])? {
-        return Err(refusal::rows_added(guard.table).into());
+        return Err(refusal::rows_added(&change.table_name(guard.table)).into());
     }
     Ok(())
 }

@@ -159,13 +159,13 @@ pub(crate) fn check_definition_version(
     based_on: &DefinitionGuard,
     stage: Option<StageId>,
 ) -> Attempt<()> {
-    let DefinitionGuard { table, version } = based_on;
+    let DefinitionGuard { table, version, .. } = based_on;
     let sql = "SELECT version FROM atsdb_table WHERE id = $1 AND (stage = 0 OR stage = $2)";
     let row = connection.query_first(sql, &[table.0.into(), stage_number(stage).into()])?;
-    if row.ok_or_else(|| refusal::no_table(*table))?.int(0)? == version.0 {
+    if row.ok_or_else(|| refusal::table_dropped(based_on))?.int(0)? == version.0 {
         return Ok(());
     }
-    Err(refusal::definition_changed(*table).into())
+    Err(refusal::definition_changed(based_on).into())
 }
 
 /// Refuses a table that does not exist, not even in a stage; else locks it, so that it stays until the transaction

@@ -9,14 +9,16 @@ use crate::console::failure::report;
 use crate::output::Format;
 use atsdb::Error;
 use atsdb::name::nearest_name;
+use atsdb_export::write_error;
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::Path;
 
-/// Parses the command line. Help and version are printed here, and end the program with success.
+/// Parses the command line. Help and version are printed here, and end the program.
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
     let arranged = arranged(&Cli::command(), arguments)
         .and_then(|arguments| with_config(Cli::command(), &arguments).map(|command| (arguments, command)));
@@ -34,11 +36,17 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, u8> {
             Some(error) => report(&error),
             None => report(&usage_error(&arguments, &error)),
         }),
-        Err(help) => {
-            // Printing fails if the reader has closed the pipe. Then the output is not needed.
-            let _ = help.print();
-            Err(0)
-        }
+        Err(help) => Err(print_help(&help)),
+    }
+}
+
+/// Prints the help or the version, and returns the exit code.
+fn print_help(help: &clap::Error) -> u8 {
+    match help.print().and_then(|()| io::stdout().flush()) {
+        Ok(()) => 0,
+        // The reader has closed the pipe, and does not need the output.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+        Err(error) => report(&write_error("stdout", error)),
     }
 }
 

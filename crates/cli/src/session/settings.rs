@@ -8,7 +8,7 @@ use crate::session::files::HostFiles;
 use atsdb::duration::parse_duration;
 use atsdb::size::parse_size;
 use atsdb::sql::{Session, SessionOptions};
-use atsdb::{Database, Durability, Error, ErrorKind, OpenOptions, Result};
+use atsdb::{Database, Durability, Error, ErrorKind, NewStore, OpenOptions, Result};
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
@@ -107,6 +107,12 @@ pub(crate) fn open_for(
         database.warnings().iter().for_each(|warning| failure::warn(&warning.message));
     }
     Ok(database)
+}
+
+/// Refuses a store that does not exist and that [`Access::Create`] could not create.
+pub(crate) fn check_new_store(url: &str) -> Result<()> {
+    refuse_rows_as_store(url)?;
+    NewStore::check_place(url)
 }
 
 /// Refuses a new store that is named like a file of rows, such as `air.csv`: its user wants the rows in such a file.

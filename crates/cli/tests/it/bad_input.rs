@@ -1,6 +1,7 @@
 //! Errors name what is wrong and have the right exit code.
 
-use crate::support::Case;
+use crate::support::{Case, Run};
+use std::process::Stdio;
 
 #[test]
 fn exit_codes_distinguish_usage_store_and_sql() {
@@ -155,6 +156,34 @@ fn output_that_cannot_be_written_is_named_and_nothing_else() {
             case.run(&arguments).failed(2, &["cannot write /dev/full: No space left", "hint: free some space"]);
         }
     }
+}
+
+#[test]
+fn every_result_that_stdout_does_not_take_is_an_error() {
+    let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else { return };
+    let case = Case::new().with_store();
+    let table = ["export", "a.db", "readings", "--format", "csv"];
+    for arguments in [&["--version"][..], &["--help"], &["help", "import"], &["sql", "--help"], &table] {
+        let run = Run::of(case.command(arguments).stdin(Stdio::null()).stdout(full.try_clone().unwrap()));
+        run.failed(2, &["cannot write stdout: No space left", "hint: free some space"]);
+    }
+}
+
+#[test]
+fn a_dry_run_refuses_a_store_that_the_import_could_not_create() {
+    let case = Case::new();
+    case.write("1.csv", "time,v\n2024-03-01,1\n");
+    for (url, code, parts) in [
+        ("no/a.db", 2, ["no does not exist", "hint: create it first, or correct the path"]),
+        ("sqlite:no/a?split=slice", 2, ["no does not exist", "hint: create it first, or correct the path"]),
+        ("new.csv", 1, ["new.csv has the name of a data file", "hint: name the store air.db"]),
+    ] {
+        for flags in [&[][..], &["--dry-run"]] {
+            case.run(&[&["import", url, "t", "1.csv"], flags].concat()).failed(code, &parts);
+        }
+    }
+    case.run(&["import", "a.db", "t", "1.csv", "--dry-run"]).well();
+    assert_eq!(case.names(), ["1.csv"]);
 }
 
 #[test]

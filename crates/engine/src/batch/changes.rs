@@ -5,6 +5,7 @@ use crate::batch::references::state::References;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::temporary::{TemporaryTable, gone, is_temporary};
+use atsdb_core::refusal;
 use atsdb_core::{
     Change, ChunkGuard, ChunkId, DefinitionGuard, DefinitionVersion, Error, QualifiedName, Redefinition, Result, Store,
     Table, TableDefinition, TableId,
@@ -32,7 +33,7 @@ pub(crate) struct Changes {
     /// Conditions that the store checks in the commit.
     guards: Vec<ChunkGuard>,
     /// The definitions that the batch has relied on.
-    based_on: BTreeMap<TableId, DefinitionVersion>,
+    based_on: BTreeMap<TableId, DefinitionGuard>,
     /// Whether one of them is the definition of a table in memory.
     relies_on_memory: bool,
     /// Chunks of the stage that are removed before the commit.
@@ -67,7 +68,7 @@ impl Changes {
     /// definitions, and when it next reads the store, it reads the state at that time.
     pub(crate) fn guarded(&self) -> Option<Self> {
         (!self.guards.is_empty() || !self.references.is_empty()).then(|| {
-            let based_on = self.named_definitions().into_iter().map(|guard| (guard.table, guard.version)).collect();
+            let based_on = self.named_definitions().into_iter().map(|guard| (guard.table, guard)).collect();
             Self { base: None, based_on, ..self.clone() }
         })
     }
@@ -78,10 +79,10 @@ impl Changes {
         if let Some(base) = &self.base {
             let touched = self.removed.values().chain(&self.dropped).chain(self.redefined.keys());
             for table in touched.filter_map(|id| base.table_by_id(*id)) {
-                based_on.entry(table.id).or_insert(table.version);
+                based_on.entry(table.id).or_insert_with(|| DefinitionGuard::of(table));
             }
         }
-        based_on.into_iter().map(|(table, version)| DefinitionGuard { table, version }).collect()
+        based_on.into_values().collect()
     }
 
     /// Notes that the batch relies on this definition of a table. If the batch has relied on or seen another one, this
@@ -102,7 +103,7 @@ impl Changes {
             return Err(changed_meanwhile(&table.definition));
         }
         if !self.redefined.contains_key(&table.id) {
-            self.based_on.insert(table.id, table.version);
+            self.based_on.entry(table.id).or_insert_with(|| DefinitionGuard::of(table));
             self.relies_on_memory |= table.definition.is_in_memory();
         }
         Ok(())
@@ -116,23 +117,23 @@ impl Changes {
     /// The version of a definition that applies in the batch: its own, the one that it has relied on, or that of the
     /// base.
     pub(crate) fn present_version(&self, id: TableId) -> Option<DefinitionVersion> {
-        let relied_on = self.based_on.get(&id).copied();
+        let relied_on = self.based_on.get(&id).map(|guard| guard.version);
         let before = relied_on.or_else(|| Some(self.base.as_ref()?.table_by_id(id)?.version));
         before.map(|before| if self.redefined.contains_key(&id) { before.next() } else { before })
     }
 
     /// Relies on a newer definition from now on. Earlier work of the batch must be valid under it, too.
-    pub(crate) fn rely_on_newer(&mut self, table: TableId, to: DefinitionVersion) {
-        self.based_on.insert(table, to);
+    pub(crate) fn rely_on_newer(&mut self, table: &Table) {
+        self.based_on.insert(table.id, DefinitionGuard::of(table));
     }
 
     /// Fixes the state that the batch sees. The definitions that it has relied on must be those of this state.
     pub(crate) fn set_base(&mut self, base: &ReadSnapshot) -> Result<()> {
-        for (id, version) in &self.based_on {
-            match base.table_by_id(*id) {
-                Some(table) if table.version == *version => {}
+        for guard in self.based_on.values() {
+            match base.table_by_id(guard.table) {
+                Some(table) if table.version == guard.version => {}
                 Some(table) => return Err(changed_meanwhile(&table.definition)),
-                None => return Err(Error::not_found(format!("table number {} was dropped", id.0))),
+                None => return Err(refusal::table_dropped(guard)),
             }
         }
         self.base = Some(base.clone());

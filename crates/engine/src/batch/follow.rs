@@ -8,7 +8,8 @@ use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::{changed_meanwhile, takes_rows_of};
 use crate::shared::temporary::is_temporary;
 use arrow::array::ArrayRef;
-use atsdb_core::{Change, Error, Result, Table};
+use atsdb_core::refusal;
+use atsdb_core::{Change, Result, Table};
 
 impl Batch {
     /// Adds columns in stored form, under the newest definition that the appender knows.
@@ -86,7 +87,7 @@ impl Batch {
             self.chunks.writer(newer);
             self.changes.references_mut().reread_added(newer.id);
         }
-        self.changes.rely_on_newer(newer.id, newer.version);
+        self.changes.rely_on_newer(newer);
         Ok(())
     }
 
@@ -98,7 +99,7 @@ impl Batch {
         for based_on in &mut change.based_on {
             let Some(writer) = self.chunks.find_writer(based_on.table) else { return Ok(false) };
             let Some(now) = snapshot.table_by_id(based_on.table) else {
-                return Err(Error::not_found(format!("table {} was dropped", writer.definition.name)));
+                return Err(refusal::table_dropped(based_on));
             };
             if now.version == based_on.version {
                 continue;
@@ -119,7 +120,7 @@ impl Batch {
         let can_follow = !self.changes.has_looked() && !self.pins_definitions;
         for relied_on in self.changes.named_definitions() {
             let Some(now) = snapshot.table_by_id(relied_on.table) else {
-                return Err(Error::not_found(format!("table number {} was dropped", relied_on.table.0)));
+                return Err(refusal::table_dropped(&relied_on));
             };
             if now.version == relied_on.version {
                 continue;

@@ -7,7 +7,8 @@ use crate::batch::collector::PendingChunk;
 use crate::read::snapshot::ReadSnapshot;
 use atsdb_core::refusal;
 use atsdb_core::{
-    ChunkEntry, ChunkId, ColumnId, Counter, Error, Result, Snapshot, StageId, Store, Table, TableId, TimeRange,
+    ChunkEntry, ChunkId, ColumnId, Counter, DefinitionGuard, Error, Result, Snapshot, StageId, Store, Table, TableId,
+    TimeRange,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -86,10 +87,13 @@ impl Snapshot for Overlay {
             return Ok(strings);
         }
         // Another writer has dropped the table, and its dictionary with it.
-        match self.pending.iter().any(|pending| pending.chunk.table == table) {
-            true => Err(Error::not_found(format!("table number {} was dropped by another writer", table.0))),
-            false => self.base.inner.store.mapping(table, column, first),
+        if !self.pending.iter().any(|pending| pending.chunk.table == table) {
+            return self.base.inner.store.mapping(table, column, first);
         }
+        Err(match self.base.table_by_id(table) {
+            Some(dropped) => refusal::table_dropped(&DefinitionGuard::of(dropped)),
+            None => refusal::no_table(table),
+        })
     }
 
     /// Reserving numbers is not part of a batch, so the present state counts.

@@ -27,7 +27,7 @@ pub(super) fn commit(
     let logs = ChangeLogs::create(cut, plan, &mut staged)?;
     let last = LastDefinitions { cut, newest: plan.newest, numbers, logs };
     let mut change = Change { drop: plan.drop.iter().map(|table| table.id).collect(), ..Change::default() };
-    change.based_on.extend(plan.drop.iter().map(based_on));
+    change.based_on.extend(plan.drop.iter().map(DefinitionGuard::of));
     // A change log is guarded by its table's definition, which is named below.
     change.drop.extend(&last.logs.unneeded);
     let (mut later, mut finals) = (Change::default(), Vec::new());
@@ -40,7 +40,7 @@ pub(super) fn commit(
         finals.push(Table { id: target.id, version: version.next(), definition: to.clone() });
         match action {
             TableAction::Update(there) => {
-                change.based_on.push(based_on(there));
+                change.based_on.push(DefinitionGuard::of(there));
                 change.redefine.push(Redefinition { table: there.id, from: there.definition.clone(), to });
                 change.guards.push(ChunkGuard { table: there.id, newest: plan.newest });
                 change.remove.extend(target.remove.iter().map(|chunk| (there.id, *chunk)));
@@ -49,7 +49,7 @@ pub(super) fn commit(
             TableAction::Create => {
                 let from = staged.tables.get(&table.table.id).map(|table| table.definition.clone());
                 let from = from.ok_or_else(|| Error::internal("a created table is not in the stage"))?;
-                later.based_on.push(DefinitionGuard { table: target.id, version });
+                later.based_on.push(DefinitionGuard { table: target.id, version, name: from.name.clone() });
                 later.redefine.push(Redefinition { table: target.id, from, to });
             }
         }
@@ -132,10 +132,6 @@ fn restart_counters(to: &mut TableDefinition, there: &Table, target: &dyn Snapsh
     Ok(())
 }
 
-fn based_on(table: &Table) -> DefinitionGuard {
-    DefinitionGuard { table: table.id, version: table.version }
-}
-
 fn explain(error: Error, target: &dyn Store) -> Error {
     match error.kind() {
         ErrorKind::Conflict | ErrorKind::NotFound | ErrorKind::Exists => {
@@ -214,7 +210,7 @@ fn settle_rollups(store: &dyn Store, finals: &[Table], environment: &dyn Environ
             if let Some(rollup) = &mut to.rollup {
                 rollup.state.accounted = newest;
             }
-            change.based_on.push(based_on(table));
+            change.based_on.push(DefinitionGuard::of(table));
             change.redefine.push(Redefinition { table: table.id, from: table.definition.clone(), to });
         }
     }

@@ -154,7 +154,7 @@ impl ReadSnapshot {
     /// change must be logged, and that of its change log.
     pub(crate) fn based_on(&self, table: &Table) -> Vec<DefinitionGuard> {
         let tables = std::iter::once(table).chain(self.log_of(table));
-        tables.map(|table| DefinitionGuard { table: table.id, version: table.version }).collect()
+        tables.map(DefinitionGuard::of).collect()
     }
 
     /// Refuses a table with another definition than the snapshot's: positions and types of columns may differ.

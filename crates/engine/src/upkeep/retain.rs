@@ -54,8 +54,7 @@ fn retain_table(shared: &Arc<Shared>, id: TableId, report: &mut RetainReport) ->
     let range = TimeRange { start: None, end: Some(cutoff) };
     let mut has_changed = false;
     // Whether rows may be dropped depends on the rollups, too.
-    let rollups =
-        snapshot.rollups_of(table.id).map(|rollup| DefinitionGuard { table: rollup.id, version: rollup.version });
+    let rollups = snapshot.rollups_of(table.id).map(DefinitionGuard::of);
     let based_on: Vec<DefinitionGuard> = snapshot.based_on(table).into_iter().chain(rollups).collect();
     for entry in snapshot.inner.store.chunks(table.id, range)?.iter().filter(|entry| expired(entry)) {
         let (remove, based_on) = (vec![(table.id, entry.id)], based_on.clone());

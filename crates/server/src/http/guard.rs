@@ -142,7 +142,7 @@ pub(super) fn refused(refusal: Refusal) -> Response {
 }
 
 /// A refusal in a form in which the clients of each protocol find its message.
-pub(super) fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
+pub(crate) fn refuse(status: StatusCode, code: &str, message: &str) -> Response {
     let body = json!({ "kind": code, "code": code, "message": message, "error": message });
     (status, [(CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }

@@ -17,4 +17,4 @@ pub(crate) mod refusal;
 pub(crate) mod required_role;
 pub(crate) mod selection;
 pub(crate) mod statements;
-pub(crate) mod unknown_path;
+pub(crate) mod unrouted;

@@ -1,5 +1,6 @@
 //! The paths.
 
+use super::answer::error;
 use super::context::{Influx, InfluxMetrics};
 use super::dialect::Dialect;
 use super::query::query;
@@ -83,7 +84,10 @@ async fn query_get(databases: Extract<Databases>, known: Extension<KnownCaller>,
 async fn query_post(databases: Extract<Databases>, known: Extension<KnownCaller>, uri: Uri, body: Body) -> Response {
     match to_bytes(body, STATEMENT_BYTES_MAX).await {
         Ok(body) => query(&databases, &known, &parameters(&uri), &form::pairs(&body)),
-        Err(_) => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+        Err(_) => {
+            let message = format!("the statement is larger than {STATEMENT_BYTES_MAX} bytes");
+            error(Dialect::V1, StatusCode::PAYLOAD_TOO_LARGE, &message)
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 mod files;
 
 use crate::access::role::Role;
+use crate::http::guard::refuse;
 use crate::http::required_role::{RequiredRole, RouteRoles};
 use axum::Router;
 use axum::extract::Path;
@@ -44,7 +45,7 @@ async fn named(Path(name): Path<String>, headers: HeaderMap) -> Response {
 fn answer(name: &str, headers: &HeaderMap) -> Response {
     match file(name) {
         Some(file) => send(file, headers),
-        None => (StatusCode::NOT_FOUND, "the page has no such file\n").into_response(),
+        None => refuse(StatusCode::NOT_FOUND, "not_found", &format!("the page has no file {name:.100}")),
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) async fn metrics(prom: Prom, headers: HeaderMap, body: Body) -> Respo
     let Some(format) = Format::of(&headers) else {
         let message = "the content type is neither application/x-protobuf nor application/json";
         let refused = Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
-        return prom.metrics.refused(refused.into_response());
+        return prom.metrics.refused(Format::Json.refuse(&refused));
     };
     match stored(&prom, format, headers, body).await {
         Ok((rejected_points, reason)) => format.answer(

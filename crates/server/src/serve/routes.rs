@@ -5,7 +5,7 @@ use crate::databases::list::{Databases, OpenDatabase};
 use crate::databases::per_database::PerDatabase;
 use crate::http::dispatch::{Dispatch, dispatch};
 use crate::http::guard::{Guard, guard, guard_server};
-use crate::http::unknown_path::unknown_path;
+use crate::http::unrouted::{unknown_method, unknown_path};
 use crate::http::{draining, errors, operation, origin, statements};
 use crate::influx;
 use crate::ingest::request_memory::RequestMemory;
@@ -26,6 +26,7 @@ pub(super) fn router(databases: &Databases, routers: Arc<PerDatabase<Router>>) -
         .merge(page::router())
         .merge(operation::router(databases.clone()))
         .merge(influx::server_router(databases.clone()))
+        .method_not_allowed_fallback(unknown_method)
         .layer(middleware::from_fn_with_state(server_guard, guard_server))
         .fallback_service(axum::handler::Handler::with_state(dispatch, dispatching))
         .layer(middleware::from_fn_with_state(databases.clone(), origin::refuse_foreign))
@@ -51,5 +52,6 @@ pub(super) fn of_database(
         .merge(prom::router(prom.clone()))
         .merge(query::router(state, options.query.clone(), memory.clone(), ingest))
         .fallback(unknown_path)
+        .method_not_allowed_fallback(unknown_method)
         .layer(middleware::from_fn_with_state(database_guard, guard))
 }

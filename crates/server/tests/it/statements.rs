@@ -57,6 +57,34 @@ fn rows_are_sent_in_every_format() {
 }
 
 #[test]
+fn requests_that_are_refused_before_their_path_reads_them_get_a_message() {
+    let server = server();
+    for (method, path, allowed) in [
+        ("DELETE", "/api/sql", "GET,HEAD,POST"),
+        ("GET", "/api/append", "POST"),
+        ("GET", "/api/statements/1", "DELETE"),
+        ("GET", "/write", "POST"),
+        ("PUT", "/api/v1/query", "GET,HEAD,POST"),
+        ("POST", "/health", "GET,HEAD"),
+        ("PATCH", "/", "GET,HEAD"),
+    ] {
+        let answer = server.send(method, path, &[], "");
+        assert_eq!((answer.status, answer.header("allow")), (405, Some(allowed)), "{method} {path}");
+        let (body, message) = (json_of(&answer), format!("the path {path} does not take the method {method}"));
+        assert_eq!((&body["kind"], &body["error"]), (&json!("method_not_allowed"), &body["message"]));
+        assert!(body["message"].as_str().unwrap().starts_with(&message), "{body}");
+    }
+    let missing = server.get("/page/nothing.js");
+    assert_eq!((missing.status, &json_of(&missing)["message"]), (404, &json!("the page has no file nothing.js")));
+    let unknown = server.get("/nothing");
+    assert_eq!((unknown.status, &json_of(&unknown)["kind"]), (404, &json!("not_found")));
+    let large = server.post("/query", vec![b'q'; 65 << 10]);
+    assert_eq!((large.status, &json_of(&large)["error"]), (413, &json!("the statement is larger than 65536 bytes")));
+    let text = server.send("POST", "/v1/metrics", &[("Content-Type", "text/plain")], "x");
+    assert!(text.status == 415 && json_of(&text)["message"].is_string(), "{}", text.text());
+}
+
+#[test]
 fn parameters_have_types() {
     let server = served();
     let select = |params: Value| {

@@ -10,8 +10,8 @@ use atsdb_dialect::text::relations::{alias_of, constraint_of, name_of_relation, 
 use atsdb_dialect::text::tree_walk::visit;
 use atsdb_dialect::text::with_names::WithNames;
 use datafusion::sql::sqlparser::ast::{
-    Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind,
-    Statement, TableFactor, TableWithJoins, Visitor, WildcardAdditionalOptions,
+    JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, Statement,
+    TableFactor, TableWithJoins, Visitor, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::tokenizer::Location;
 use std::collections::BTreeMap;
@@ -32,7 +32,13 @@ pub(crate) fn with_written_stars(
     is_accepted: &dyn Fn(&str) -> bool,
 ) -> String {
     let Some(Statement::Query(parsed)) = parse_answer(query) else { return query.to_owned() };
-    let mut stars = Stars { columns_of, own: WithNames::default(), written: BTreeMap::new() };
+    let mut stars = Stars {
+        columns_of,
+        own: WithNames::default(),
+        scopes: Vec::new(),
+        hidden: Vec::new(),
+        written: BTreeMap::new(),
+    };
     let _ = visit(parsed.as_ref(), &mut stars);
     let written = in_bytes(query, stars.written.into_iter().map(|(start, (end, columns))| (start..end, columns)));
     let mut text = query.to_owned();
@@ -60,9 +66,23 @@ struct ShownItem {
     of_side: Option<String>,
 }
 
+/// A relation of a `FROM` that has a name.
+struct NamedRelation {
+    name: String,
+    /// The name of its table or view; `None` of another relation.
+    table: Option<ObjectName>,
+    /// The names that its alias gives to its first columns.
+    renamed: Vec<String>,
+}
+
 struct Stars<'a> {
     columns_of: &'a ColumnsOf<'a>,
     own: WithNames,
+    /// The relations whose columns the visited SELECT can name: those of the SELECTs around it, the outer before the
+    /// inner ones, and its own.
+    scopes: Vec<Vec<NamedRelation>>,
+    /// For each subquery around that is listed in a `FROM` without `LATERAL`: the relations of that `FROM`.
+    hidden: Vec<Option<Vec<NamedRelation>>>,
     /// The end of each `*` and the items for it, by its start.
     written: BTreeMap<Location, (Location, String)>,
 }
@@ -81,6 +101,8 @@ impl Visitor for Stars<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        let own = relations_inside(&select.from).into_iter().filter_map(|relation| self.named(relation)).collect();
+        self.scopes.push(own);
         for item in &select.projection {
             if let Some((star, items)) = self.star(item, &select.from)
                 && items.iter().any(|item| item.column.is_some())
@@ -88,6 +110,25 @@ impl Visitor for Stars<'_> {
                 let items: Vec<String> = items.into_iter().map(|item| item.text).collect();
                 self.written.insert(star.start, (star.end, items.join(", ")));
             }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_select(&mut self, _: &Select) -> ControlFlow<()> {
+        self.scopes.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, relation: &TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Derived { lateral: false, .. } = relation {
+            self.hidden.push(self.scopes.pop());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_table_factor(&mut self, relation: &TableFactor) -> ControlFlow<()> {
+        if let TableFactor::Derived { lateral: false, .. } = relation {
+            self.scopes.extend(self.hidden.pop().flatten());
         }
         ControlFlow::Continue(())
     }
@@ -100,12 +141,7 @@ impl Stars<'_> {
             SelectItem::Wildcard(options) => (options, None, self.of_from(from)?),
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
                 let last = name.0.last()?.as_ident()?;
-                let is_meant = |relation: &&TableFactor| {
-                    name_of_relation(relation).is_some_and(|name| same_name(&name.value, &last.value))
-                };
-                let mut meant = relations_inside(from).into_iter().filter(is_meant);
-                let (Some(relation), None) = (meant.next(), meant.next()) else { return None };
-                (options, name.0.first()?.as_ident(), self.of_relation(relation, true)?)
+                (options, name.0.first()?.as_ident(), self.shown(self.meant(&last.value)?, true))
             }
             _ => return None,
         };
@@ -164,25 +200,45 @@ impl Stars<'_> {
 
     /// What the `*` of a relation shows.
     fn of_relation(&self, relation: &TableFactor, is_qualified: bool) -> Option<Vec<ShownItem>> {
-        let columns = match relation {
-            TableFactor::NestedJoin { table_with_joins, alias: None } => return self.of_joins(table_with_joins, true),
-            TableFactor::Table { name, args: None, .. } if !self.is_own(name) => (self.columns_of)(name),
-            _ => None,
+        if let TableFactor::NestedJoin { table_with_joins, alias: None } = relation {
+            return self.of_joins(table_with_joins, true);
+        }
+        Some(self.shown(&self.named(relation)?, is_qualified))
+    }
+
+    /// What the `*` of a relation with a name shows.
+    fn shown(&self, relation: &NamedRelation, is_qualified: bool) -> Vec<ShownItem> {
+        let name = quoted(&relation.name);
+        let Some(columns) = relation.table.as_ref().and_then(|table| (self.columns_of)(table)) else {
+            return vec![ShownItem { column: None, text: format!("{name}.*"), of_side: None }];
         };
-        let relation_name = || name_of_relation(relation).map(|name: &Ident| quoted(&name.value));
-        let Some(columns) = columns else {
-            return Some(vec![ShownItem { column: None, text: format!("{}.*", relation_name()?), of_side: None }]);
-        };
-        let prefix = if is_qualified { format!("{}.", relation_name()?) } else { String::new() };
-        let renamed = alias_of(relation).map_or(&[][..], |alias| alias.columns.as_slice());
-        let names = renamed.iter().map(|column| column.name.value.clone());
-        let names = names.chain(columns.into_iter().skip(renamed.len()));
+        let prefix = if is_qualified { format!("{name}.") } else { String::new() };
+        let names = relation.renamed.iter().cloned().chain(columns.into_iter().skip(relation.renamed.len()));
         let item = |name: String| ShownItem {
             text: format!("{prefix}{}", always_quoted(&name)),
             column: Some(name),
             of_side: None,
         };
-        Some(names.map(item).collect())
+        names.map(item).collect()
+    }
+
+    /// The relation that a name means in the visited SELECT; `None` if there is none, or several.
+    fn meant(&self, name: &str) -> Option<&NamedRelation> {
+        let is_meant = |relation: &&NamedRelation| same_name(&relation.name, name);
+        let scope = self.scopes.iter().rev().find(|scope| scope.iter().any(|relation| is_meant(&relation)))?;
+        let mut meant = scope.iter().filter(is_meant);
+        meant.next().filter(|_| meant.next().is_none())
+    }
+
+    /// A relation by its name; `None` if it has none.
+    fn named(&self, relation: &TableFactor) -> Option<NamedRelation> {
+        let table = match relation {
+            TableFactor::Table { name, args: None, .. } if !self.is_own(name) => Some(name.clone()),
+            _ => None,
+        };
+        let renamed = alias_of(relation).map_or(&[][..], |alias| alias.columns.as_slice());
+        let renamed = renamed.iter().map(|column| column.name.value.clone()).collect();
+        Some(NamedRelation { name: name_of_relation(relation)?.value.clone(), table, renamed })
     }
 
     /// Whether a name is that of a common table expression.
@@ -298,6 +354,23 @@ mod tests {
                 "WITH t AS (SELECT \"k\", \"a\" FROM t), v AS (SELECT * FROM t) \
                  SELECT v.*, u.\"k\", u.\"B c\" FROM v, u",
             ),
+            (
+                "SELECT o.a, l.* FROM t o, LATERAL (SELECT O.*, u.*, 1 FROM u) l",
+                "SELECT o.a, l.* FROM t o, LATERAL (SELECT o.\"k\", o.\"a\", u.\"k\", u.\"B c\", 1 FROM u) l",
+            ),
+            (
+                "SELECT k FROM t x(one) WHERE EXISTS (SELECT x.* FROM u WHERE EXISTS (SELECT x.*, u.*))",
+                "SELECT k FROM t x(one) WHERE EXISTS (SELECT x.\"one\", x.\"a\" FROM u \
+                 WHERE EXISTS (SELECT x.\"one\", x.\"a\", u.\"k\", u.\"B c\"))",
+            ),
+            (
+                "SELECT 1 FROM t o, LATERAL (SELECT o.k FROM u o, (SELECT o.*) x) y",
+                "SELECT 1 FROM t o, LATERAL (SELECT o.k FROM u o, (SELECT o.\"k\", o.\"a\") x) y",
+            ),
+            (
+                "SELECT 1 FROM t, LATERAL (WITH t AS (SELECT t.*) SELECT t.* FROM t) y",
+                "SELECT 1 FROM t, LATERAL (WITH t AS (SELECT t.\"k\", t.\"a\") SELECT t.* FROM t) y",
+            ),
             ("SELECT * FROM t UNION SELECT * FROM u", "SELECT \"k\", \"a\" FROM t UNION SELECT \"k\", \"B c\" FROM u"),
         ] {
             assert_eq!(with_written_stars(query, &columns_of, &|_| true), written);
@@ -338,6 +411,8 @@ mod tests {
             "WITH t AS (SELECT 1 AS k) SELECT * FROM t",
             "SELECT * FROM (SELECT 1 AS k) s JOIN t USING (k)",
             "SELECT * EXCLUDE (a) FROM t",
+            "SELECT 1 FROM t, (SELECT t.*) x",
+            "SELECT 1 FROM (SELECT 1 AS k) t, LATERAL (SELECT t.*) x",
             "VALUES (1)",
         ] {
             assert_eq!(with_written_stars(query, &columns_of, &|_| true), query);

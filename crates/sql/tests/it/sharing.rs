@@ -147,6 +147,30 @@ fn a_table_is_not_created_in_a_schema_that_another_session_drops() {
 }
 
 #[test]
+fn a_transaction_that_cannot_be_committed_names_the_table() {
+    let (update, alter) = ("UPDATE readings SET x = 2", "ALTER TABLE readings ADD COLUMN y INT");
+    let changed = "the definition of table readings was changed by another writer";
+    for store in ["memory", "sqlite"] {
+        let (first, _directory) = session(store);
+        let second = first.sharing();
+        for (own, other, expected) in [
+            (update, alter, changed),
+            (alter, alter, changed),
+            (update, "ALTER TABLE readings RENAME TO renamed", changed),
+            (update, update, "of table readings was replaced by another writer"),
+            (update, "DROP TABLE readings", "table readings was dropped by another writer"),
+        ] {
+            let create = "CREATE TABLE readings (time TIMESTAMP, x INT)";
+            run(&first, &[create, "INSERT INTO readings VALUES ('2024-01-01', 1)", "BEGIN", own]);
+            run(&second, &[other]);
+            let error = execute(&first, "COMMIT").unwrap_err();
+            assert!(error.message().contains(expected), "{store}: {own}, {other}: {error}");
+            run(&second, &["DROP TABLE IF EXISTS readings, renamed"]);
+        }
+    }
+}
+
+#[test]
 fn no_column_is_left_without_its_sequence() {
     for store in ["memory", "sqlite"] {
         let (first, _directory) = session(store);

@@ -1,5 +1,6 @@
 //! The folder of a split store: the locations of its catalogue and its page files, and checks of what is at the path.
 
+use crate::access::require_folder;
 use crate::options::SqliteOptions;
 use crate::split::layout::SplitLayout;
 use atsdb_core::{Error, ErrorKind, Result};
@@ -121,11 +122,7 @@ pub(crate) fn find_or_create(
             Err(Error::new(ErrorKind::NotAStore, message).with_hint("leave the option out, or name another path"))
         }
         (Err(error), Some(_)) if error.kind() == io::ErrorKind::NotFound && create => {
-            let parent = path.parent().unwrap_or(Path::new("/"));
-            if !parent.is_dir() {
-                return Err(Error::not_found(format!("the directory {} does not exist", parent.display()))
-                    .with_hint("create it first, or correct the path"));
-            }
+            require_folder(path)?;
             folder.create()?;
             Ok(Some(folder))
         }

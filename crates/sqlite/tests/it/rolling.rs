@@ -68,7 +68,7 @@ pub(crate) fn step(store: &dyn Store) -> Result<u64> {
         redefine: vec![Redefinition { table: table.id, from: table.definition.clone(), to: steady(next) }],
         amend: vec![amendment(id(&from), &from, &to)],
         guards: vec![ChunkGuard { table: table.id, newest: entries.iter().map(|entry| entry.id).max().unwrap() }],
-        based_on: vec![DefinitionGuard { table: table.id, version: table.version }],
+        based_on: vec![DefinitionGuard::of(&table)],
     };
     store.commit(&[change], NOW_MS)?.remove(0)?;
     Ok(next)

@@ -102,8 +102,8 @@ pub(super) fn a_change_made_under_another_definition_is_a_conflict(store: &dyn S
     let (table, other) = (create(store, "t"), create(store, "other"));
     let entries = fill(store, table, 0..2);
     let under = |version: i64, change: Change| {
-        let based_on = vec![DefinitionGuard { table, version: DefinitionVersion(version) }, based_on_first(other)];
-        Change { based_on, ..change }
+        let own = DefinitionGuard { table, version: DefinitionVersion(version), name: "t".to_owned() };
+        Change { based_on: vec![own, based_on_first(other)], ..change }
     };
     let chunk = Plan::new(7).chunk(table);
     assert_eq!(commit(store, under(1, adding(vec![chunk.clone()]))).unwrap(), CommitOutcome::Committed);
@@ -130,12 +130,36 @@ pub(super) fn a_change_made_under_another_definition_is_a_conflict(store: &dyn S
     assert_kind(commit(store, under(3, adding(vec![Plan::new(10).chunk(table)]))), ErrorKind::NotFound);
 }
 
+pub(super) fn a_refused_change_names_tables_as_it_knows_them(store: &dyn Store) {
+    let (table, other) = (create(store, "readings"), create(store, "other"));
+    let entries = fill(store, table, 0..3);
+    let [first, second] = [&tables(store)[0], &tables(store)[1]].map(DefinitionGuard::of);
+    let refused = |based_on: &DefinitionGuard, change: Change, expected: &str| {
+        let error = commit(store, Change { based_on: vec![based_on.clone()], ..change }).unwrap_err();
+        assert!(error.message().contains(expected), "{error}");
+    };
+    commit(store, removing(&entries[..1])).unwrap();
+    let replaced = format!("chunk {} of table readings was replaced by another writer", entries[0].id.0);
+    refused(&first, removing(&entries[..1]), &replaced);
+    let chunk = Plan::new(0).chunk(table);
+    let amended = amending(vec![amendment(entries[0].id, &chunk, &amended(&chunk, 0, 50))]);
+    refused(&first, amended, &replaced.replace("replaced", "changed"));
+    let guarded = guarded(table, entries.iter().map(|entry| entry.id).min().unwrap(), Change::default());
+    refused(&first, guarded, "another writer added to table readings in the meantime");
+    // The change does not know the new name.
+    commit(store, redefining(vec![renaming(table, "readings", "renamed")])).unwrap();
+    let message = "the definition of table readings was changed by another writer";
+    refused(&first, Change::default(), message);
+    commit(store, dropping(other)).unwrap();
+    refused(&second, Change::default(), "table other was dropped by another writer");
+}
+
 pub(super) fn a_staged_table_has_its_first_definition(store: &dyn Store) {
     let stage = store.open_stage(NOW_MS).unwrap();
     let staged = store.create_table(&series_table("s"), Some(stage)).unwrap();
     assert_eq!(staged.version, DefinitionVersion::FIRST);
     store.stage(stage, vec![Plan::new(1).chunk(staged.id)], NOW_MS).unwrap();
-    let later = DefinitionGuard { table: staged.id, version: DefinitionVersion(2) };
+    let later = DefinitionGuard { version: DefinitionVersion(2), ..DefinitionGuard::of(&staged) };
     assert_kind(commit(store, Change { based_on: vec![later], ..publishing(stage) }), ErrorKind::Conflict);
     let change = Change { based_on: vec![based_on_first(staged.id)], ..publishing(stage) };
     assert_eq!(commit(store, change).unwrap(), CommitOutcome::Committed);

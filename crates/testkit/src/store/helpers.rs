@@ -55,7 +55,7 @@ pub(super) fn guarded(table: TableId, newest: ChunkId, change: Change) -> Change
 
 /// A guard that the table has its first definition.
 pub(super) fn based_on_first(table: TableId) -> DefinitionGuard {
-    DefinitionGuard { table, version: DefinitionVersion::FIRST }
+    DefinitionGuard { table, version: DefinitionVersion::FIRST, name: "the first".to_owned() }
 }
 
 /// A table's sample definition under another name.

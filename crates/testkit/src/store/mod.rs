@@ -130,6 +130,7 @@ pub fn cases() -> Vec<Case> {
             a_definition_that_changed_meanwhile_is_a_conflict,
             every_new_definition_has_the_next_version,
             a_change_made_under_another_definition_is_a_conflict,
+            a_refused_change_names_tables_as_it_knows_them,
             a_staged_table_has_its_first_definition,
             a_table_is_redefined_step_by_step_in_one_change,
             a_later_change_of_a_commit_finds_the_tables_of_an_earlier_one,

@@ -220,10 +220,10 @@ fn unseen(
 }
 
 /// Opens the store, if it exists, and returns whether it can tell which files it got: only a store that may be written
-/// can.
+/// can. A store that does not exist must be one that the import could create.
 fn existing_store(args: &ImportArgs) -> Result<(Option<Database>, bool)> {
     let open = |access| match settings::open(&args.url, access, &args.store, None) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => settings::check_new_store(&args.url).map(|()| None),
         opened => opened.map(Some),
     };
     match open(Access::Change) {

@@ -70,7 +70,7 @@ impl Batch {
             let visible = fresh.inner.store.chunks(table.id, TimeRange::ALL)?;
             let visible: BTreeSet<ChunkId> = visible.iter().map(|entry| entry.id).collect();
             if let Some(replaced) = self.changes.removed_from(table.id).find(|chunk| !visible.contains(chunk)) {
-                return Err(refusal::chunk_replaced(table.id, replaced));
+                return Err(refusal::chunk_replaced(&table.definition.name, replaced));
             }
             let removed = self.changes.removed_and_hidden();
             let names_duplicates = self.keyed.names_duplicates_of(table.id);

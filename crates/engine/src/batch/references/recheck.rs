@@ -28,13 +28,13 @@ impl Batch {
             if now.definition != *definition || !has_same_references {
                 return Err(changed_meanwhile(definition));
             }
-            moved.push((*id, now.version));
+            moved.push(now.clone());
             relied_on.extend(known.is_relied_on.then_some(*id));
         }
-        for (id, version) in &moved {
-            self.changes.rely_on_newer(*id, *version);
-            if let Some(known) = self.changes.references_mut().known_mut().get_mut(id) {
-                known.table.version = *version;
+        for now in &moved {
+            self.changes.rely_on_newer(now);
+            if let Some(known) = self.changes.references_mut().known_mut().get_mut(&now.id) {
+                known.table.version = now.version;
             }
         }
         if !relied_on.is_empty() {

@@ -318,13 +318,13 @@ impl References {
         let pins: Vec<Amendment> = self.pinned.values().filter(stays).cloned().collect();
         let is_redefined = |table: &TableId| change.redefine.iter().any(|other| other.table == *table);
         let lacking = self.known.iter().filter(|(id, known)| known.lacks_keys && !is_dropped(id) && !is_redefined(id));
-        let versions = lacking.map(|(id, known)| {
+        let redefined = lacking.map(|(id, known)| {
             let (from, to) = (known.table.definition.clone(), known.table.definition.clone());
-            (Redefinition { table: *id, from, to }, known.table.version)
+            (Redefinition { table: *id, from, to }, DefinitionGuard::of(&known.table))
         });
-        for (redefinition, version) in versions.collect::<Vec<_>>() {
+        for (redefinition, guard) in redefined.collect::<Vec<_>>() {
             if change.based_on.iter().all(|based_on| based_on.table != redefinition.table) {
-                change.based_on.push(DefinitionGuard { table: redefinition.table, version });
+                change.based_on.push(guard);
             }
             change.redefine.push(redefinition);
         }
