@@ -11,7 +11,7 @@ const KEY: &str = "number or number, number";
 const BOUNDS: &str = "lower, upper [, bounds] or text";
 
 /// Functions of rows that statements are rewritten from, so that the engine does not know them.
-pub(super) const REWRITTEN_SCALARS: [FunctionNote; 40] = [
+pub(super) const REWRITTEN_SCALARS: [FunctionNote; 42] = [
     ("array_fill", "x, [count, ...] [, [1, ...]]", "an array of the type of x", "An array of equal elements."),
     ("array_lower", "array, dimension", "INT", "The first position in a dimension, which is 1."),
     ("array_upper", "array, dimension", "INT", "The last position in a dimension."),
@@ -49,6 +49,8 @@ pub(super) const REWRITTEN_SCALARS: [FunctionNote; 40] = [
     ("month", "t", "BIGINT", "The month of the year."),
     ("num_nonnulls", "x, ...", "INT", "How many of the arguments are not NULL."),
     ("num_nulls", "x, ...", "INT", "How many of the arguments are NULL."),
+    ("pg_sleep_for", "interval", "TEXT", "Waits for a length of time."),
+    ("pg_sleep_until", "t", "TEXT", "Waits until a time."),
     ("quarter", "t", "BIGINT", "The quarter of the year."),
     (
         "regexp_matches",
@@ -98,7 +100,7 @@ pub(super) const FILE_FUNCTIONS: [FunctionNote; 7] = [
 /// The arguments of these.
 const FILES: &str = "file or [file, ...] [, option = value, ...]";
 
-pub(super) const NOTES: [FunctionNote; 206] = [
+pub(super) const NOTES: [FunctionNote; 207] = [
     ("abbrev", "address", "TEXT", "The shortest text of an address or network: 10.1/16."),
     ("acosd", "x", "DOUBLE", "The arc cosine in degrees."),
     (
@@ -388,6 +390,7 @@ pub(super) const NOTES: [FunctionNote; 206] = [
     ("to_tsquery", "[configuration,] text", "TSQUERY", "The query in a text with operators, its words normalized."),
     ("to_tsvector", "[configuration,] text", "TSVECTOR", "The normalized words of a text with their positions."),
     ("trim_array", "array, n", "the array's type", "The array without its last n elements."),
+    ("trim_scale", "x", "DECIMAL", "A decimal constant without the zeros at its end. A column keeps its digits."),
     ("trunc", "x [, places]", "DECIMAL or DOUBLE or REAL", "A number, cut off after a number of digits."),
     ("ts_delete", "vector, word or words", "TSVECTOR", "The vector without a word, or the words in an array."),
     ("ts_filter", "vector, weights", "TSVECTOR", "The words and positions that have some of the weights."),

@@ -77,7 +77,7 @@ fn scales(name: &str, args: &[ArrayRef], of: fn(i128, i32) -> i32) -> Result<Arr
 }
 
 /// The digits after the point without zeros at the end.
-fn least_scale(mut value: i128, mut scale: i32) -> i32 {
+pub(super) fn least_scale(mut value: i128, mut scale: i32) -> i32 {
     while scale > 0 && value % 10 == 0 {
         (value, scale) = (value / 10, scale - 1);
     }

@@ -1,10 +1,11 @@
-//! Functions of numbers: [`arithmetic`], angles in [`degrees`], [`sizes`] in bytes, [`trunc`], and numbers of rows in
-//! `LIMIT` and `OFFSET` ([`row_bounds`]).
+//! Functions of numbers: [`arithmetic`], angles in [`degrees`], [`sizes`] in bytes, [`trim_scale`], [`trunc`], and
+//! numbers of rows in `LIMIT` and `OFFSET` ([`row_bounds`]).
 
 mod arithmetic;
 mod degrees;
 pub(crate) mod row_bounds;
 pub mod sizes;
+mod trim_scale;
 mod trunc;
 
 use datafusion::prelude::SessionContext;
@@ -14,5 +15,6 @@ pub(super) fn register(context: &SessionContext) {
         context.register_udf(function);
     }
     context.register_udf(row_bounds::function());
+    context.register_udf(trim_scale::function());
     trunc::register(context);
 }

@@ -7,6 +7,7 @@ pub(super) mod exact;
 mod float_decimals;
 mod float_range;
 mod half_even;
+mod json_scalars;
 pub(super) mod postgres;
 pub(super) mod row_texts;
 pub(super) mod shown_rows;

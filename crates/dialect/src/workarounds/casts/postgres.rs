@@ -15,16 +15,19 @@ use super::cast_methods::cast_methods;
 use super::float_decimals::decimals_of;
 use super::float_range::{floats_of, narrowed};
 use super::half_even::{RoundHalfEven, to_integers};
+use super::json_scalars::{is_of_json, scalar_texts};
 use super::text_times::{dates_of, times_of};
 use super::time_of_day::{lengths_of_times, rounded_times, times_of_day, times_of_lengths, times_of_timestamps};
 use crate::functions::base::answers::answer;
 use crate::functions::times::time_texts::{texts_of_dates, texts_of_lengths, texts_of_times, texts_of_times_of_day};
 use crate::functions::times::types::is_utc;
+use crate::functions::types::declared::text_type_of;
 use crate::text::bytes_text::bytes_of;
 use crate::text::decimals::nearest_floats;
 use crate::text::float_text::float_text;
 use crate::text::plan_walk::DynWalk;
 use crate::workarounds::shared::expressions::rewrite_expressions;
+use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::decimal;
 use atsdb_core::interval::{Interval, is_out_of_range, parse_interval};
 use datafusion::arrow::array::{
@@ -75,9 +78,12 @@ fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
         }
         _ => return Transformed::no(expr),
     };
-    let Some(conversion) = operand.get_type(schema).ok().and_then(|from| Conversion::of(&from, target)) else {
-        return Transformed::no(expr);
+    let is_json = || text_type_of(operand, schema).is_some_and(|of| of.is_json());
+    let conversion = match operand.get_type(schema) {
+        Ok(_) if is_of_json(target) && is_json() => Some(Conversion::JsonToScalar),
+        from => from.ok().and_then(|from| Conversion::of(&from, target)),
     };
+    let Some(conversion) = conversion else { return Transformed::no(expr) };
     Transformed::yes(call(conversion, operand.clone(), target.clone(), is_try))
 }
 
@@ -126,6 +132,8 @@ enum Conversion {
     TextToInterval,
     IntervalToText,
     DurationToText,
+    /// A number or a boolean.
+    JsonToScalar,
     /// No other conversion than that of DataFusion.
     Plain,
 }
@@ -235,6 +243,15 @@ impl Conversion {
             Self::TextToDate => return dates_of(&cast(array, &DataType::Utf8)?, target, options),
             Self::TextToInterval => Arc::new(intervals_of(&cast(array, &DataType::Utf8)?, options)?),
             Self::IntervalToText | Self::DurationToText => Arc::new(texts_of_lengths(array)?),
+            Self::JsonToScalar => {
+                let texts = cast(array, &DataType::Utf8)?;
+                let texts: ArrayRef = Arc::new(scalar_texts(texts.as_string::<i32>(), target, options)?);
+                if target.is_integer() {
+                    let rounded = numbers_of(&texts, &DataType::Decimal128(DECIMAL_DIGITS_MAX, 0), options)?;
+                    return Ok(cast_with_options(&rounded, target, options)?);
+                }
+                return cast_elements(&texts, target, options);
+            }
             Self::Plain => return Ok(cast_with_options(array, target, options)?),
         };
         Ok(cast(&converted, target)?)

@@ -156,7 +156,7 @@ impl JoinSides<'_> {
 }
 
 /// Returns whether a plan has the same rows each time that it is computed.
-fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
+pub(super) fn is_repeatable(plan: &LogicalPlan) -> Result<bool> {
     let mut is_repeatable = true;
     plan.dyn_apply_with_subqueries(|step| {
         step.dyn_apply_expressions(|expr| {

@@ -7,13 +7,13 @@
 //! the subquery's rows for all outer rows at once ([`domain`], after Neumann and Kemper, "Unnesting Arbitrary
 //! Queries"), also where it mentions columns several levels up ([`outer_columns`]). Aggregates of the outer query are
 //! refused where the syntax tree still has them ([`outer_aggregates`]). Also `IN` that may be NULL
-//! ([`unknown_members`]), and the order of a subquery in FROM ([`order`]). Not owned: other subqueries that DataFusion
-//! rewrites itself, whose conditions are equalities.
+//! ([`unknown_members`]), equal subqueries with different values ([`volatile_values`]), and the order of a subquery in
+//! FROM ([`order`]). Not owned: other subqueries that DataFusion rewrites itself, whose conditions are equalities.
 //!
 //! Waits for [#5492](https://github.com/apache/datafusion/issues/5492) and
 //! [#14554](https://github.com/apache/datafusion/issues/14554) (any condition), and
 //! [#23022](https://github.com/apache/datafusion/issues/23022) (the SELECT list, not in 55.2). For `ANY` and `ALL` over
-//! columns of one name no upstream issue is known.
+//! columns of one name, and for `random()`, no upstream issue is known.
 
 mod answers;
 mod domain;
@@ -29,3 +29,4 @@ pub(super) mod rule;
 mod single_value;
 mod steps;
 pub(super) mod unknown_members;
+mod volatile_values;

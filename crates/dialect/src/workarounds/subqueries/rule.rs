@@ -7,6 +7,7 @@ use super::lateral::lateral;
 use super::outer_aggregates::refuse_outer_aggregates;
 use super::outer_columns::has_distant_columns;
 use super::steps::{of_step, step_has_subquery};
+use super::volatile_values::name_volatile_values;
 use crate::text::plan_subqueries::has_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
@@ -29,7 +30,7 @@ impl AnalyzerRule for AnySubquery {
         }
         refuse_outer_aggregates(&plan)?;
         let names = Names::default();
-        let mut plan = before_lateral(plan)?.data;
+        let mut plan = name_volatile_values(before_lateral(plan)?.data, &names)?;
         loop {
             // A subquery that mentions columns further out waits until the one around it has been replaced.
             let is_last = !has_distant_columns(&plan)?;

@@ -6,6 +6,7 @@
 
 use super::forms::composed_functions::composed_function;
 use super::forms::constant_in::count_instead;
+use super::forms::extreme_items::keep_extreme_items;
 use super::forms::flat_arrays::{flatten, flatten_operands};
 use super::forms::hypothetical_ranks::hypothetical_rank;
 use super::forms::like_escape::write_backslashes;
@@ -210,6 +211,7 @@ impl VisitorMut for Clauses {
         bind_operators(expr);
         either_order(expr);
         flatten_operands(expr);
+        keep_extreme_items(expr);
         if let Err(error) = match_each(expr).and_then(|()| collect_rows(expr)) {
             return ControlFlow::Break(error);
         }

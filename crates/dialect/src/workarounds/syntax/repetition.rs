@@ -136,11 +136,14 @@ fn repeats_volatile(expr: &Expr, (first_times, other_times): (u64, u64)) -> bool
         | Expr::InSubquery { expr: operand, .. }
         | Expr::Like { expr: operand, .. }
         | Expr::ILike { expr: operand, .. } => has_volatile_call(operand.as_ref()),
-        Expr::AnyOp { left, compare_op, right, .. } | Expr::AllOp { left, compare_op, right } => {
-            let is_looked_up = matches!(compare_op, BinaryOperator::Eq | BinaryOperator::NotEq)
-                && !matches!(right.as_ref(), Expr::Subquery(_) | Expr::Array(_));
-            !is_looked_up && has_volatile_call(left.as_ref())
+        // An operand is looked up in an array, and compared with what is in the statement.
+        Expr::AnyOp { compare_op: BinaryOperator::Eq, right, .. }
+        | Expr::AllOp { compare_op: BinaryOperator::NotEq, right, .. }
+            if !matches!(without_parentheses(right), Expr::Subquery(_) | Expr::Array(_)) =>
+        {
+            false
         }
+        Expr::AnyOp { left, .. } | Expr::AllOp { left, .. } => has_volatile_call(left.as_ref()),
         other => has_volatile_call(other),
     }
 }
@@ -159,16 +162,17 @@ fn times(expr: &Expr) -> (u64, u64) {
             _ => (1, 1),
         },
         Expr::AnyOp { right, compare_op: B::Eq, .. } | Expr::AllOp { right, compare_op: B::NotEq, .. }
-            if let Expr::Array(Array { elem, .. }) = right.as_ref() =>
+            if let Expr::Array(Array { elem, .. }) = without_parentheses(right) =>
         {
             (if elem.iter().any(has_point) { count(elem) } else { 1 }, 1)
         }
         Expr::AnyOp { right, compare_op: B::Eq, .. } | Expr::AllOp { right, compare_op: B::NotEq, .. }
-            if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }) = right.as_ref() =>
+            if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }) =
+                without_parentheses(right) =>
         {
             (1, 1)
         }
-        Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => match right.as_ref() {
+        Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => match without_parentheses(right) {
             Expr::Subquery(_) if is_row(left) => (2, 2),
             Expr::Subquery(_) => (1, 1),
             // A text that is an array: one comparison for each item.
@@ -180,6 +184,13 @@ fn times(expr: &Expr) -> (u64, u64) {
         },
         Expr::Function(Function { name, .. }) if name.to_string().eq_ignore_ascii_case("div") => (2, 2),
         _ => (1, 1),
+    }
+}
+
+fn without_parentheses(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) => without_parentheses(inner),
+        other => other,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Numbers in a statement that DataFusion would not read as decimals of their digits. It keeps the exponent of `1e3` as
-//! a negative number of digits after the point, which most of its functions do not know, and refuses long numbers.
-//! Numbers with more digits than a decimal has are `DOUBLE`s.
+//! a negative number of digits after the point, which most of its functions do not know, and refuses long numbers. Whole
+//! numbers beyond `BIGINT` are decimals, where it has unsigned integers. Numbers with more digits than a decimal has are
+//! `DOUBLE`s.
 
 use crate::text::decimals;
 use crate::text::tree_walk::{visit_expressions_mut, visit_mut, visit_relations};
@@ -36,7 +37,7 @@ impl VisitorMut for Numbers {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         if let Some(text) = number(expr)
-            && (has_exponent(text) || text.len() > usize::from(DECIMAL_DIGITS_MAX))
+            && (has_exponent(text) || is_beyond_bigint(text) || text.len() > usize::from(DECIMAL_DIGITS_MAX))
         {
             match decimals::read(text) {
                 Some((value, scale)) => {
@@ -61,6 +62,12 @@ fn number(expr: &mut Expr) -> Option<&mut String> {
 
 fn has_exponent(text: &str) -> bool {
     text.contains(['e', 'E']) && !text.contains(['x', 'X'])
+}
+
+/// Whether it is a whole number, without a sign, that no `BIGINT` holds. That is 9223372036854775808, too, whose negation
+/// one holds.
+fn is_beyond_bigint(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<i64>().is_err()
 }
 
 fn double(text: &str) -> Expr {

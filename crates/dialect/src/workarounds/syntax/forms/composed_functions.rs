@@ -81,6 +81,13 @@ pub(crate) fn composed_function(expr: &mut Expr) -> Result<()> {
         ("encode", [bytes, encoding]) if is_base64(encoding) => {
             filled("regexp_replace(encode(a, 'base64pad'), '([^=]{76})', '\\1\n', 'g')", &[bytes])?
         }
+        ("pg_sleep_for", [pause]) => {
+            filled("pg_sleep(date_part('epoch', now() + CAST(a AS INTERVAL)) - date_part('epoch', now()))", &[pause])?
+        }
+        ("pg_sleep_until", [end]) => filled(
+            "pg_sleep(date_part('epoch', CAST(a AS TIMESTAMPTZ)) - date_part('epoch', clock_timestamp()))",
+            &[end],
+        )?,
         ("array_upper", [array, dimension]) => filled("CAST(array_length(a, b) AS INT)", &[array, dimension])?,
         ("array_lower", [array, dimension]) => {
             filled("CASE WHEN array_length(a, b) > 0 THEN CAST(1 AS INT) END", &[array, dimension])?

@@ -14,8 +14,12 @@ use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::{Error, Result, array_text};
 use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::{
-    Array, ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, UnaryOperator, Value, ValueWithSpan,
+    Array, ArrayElemTypeDef, DataType, ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, UnaryOperator, Value, ValueWithSpan,
 };
+
+/// The function that a cast to `jsonb` has become.
+const JSON_READING: &str = "jsonb_of";
 
 /// Gives the type of a cast the digits that its literals have, and the dimensions.
 pub(crate) fn keep_digits(expr: &mut Expr) -> Result<()> {
@@ -136,6 +140,15 @@ fn literal_of(expr: &Expr) -> Option<&str> {
         }
         Expr::Nested(inner) | Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr: inner } => {
             literal_of(inner)
+        }
+        // A number of JSON, `'2.50'::jsonb`.
+        Expr::Function(Function { name, args: FunctionArguments::List(list), .. })
+            if name.to_string() == JSON_READING =>
+        {
+            match list.args.as_slice() {
+                [FunctionArg::Unnamed(FunctionArgExpr::Expr(json))] => literal_of(json).filter(|text| is_number(text)),
+                _ => None,
+            }
         }
         Expr::Value(value) => text_of(value),
         _ => None,

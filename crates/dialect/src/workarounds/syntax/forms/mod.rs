@@ -2,6 +2,7 @@
 
 pub(super) mod composed_functions;
 pub(super) mod constant_in;
+pub(super) mod extreme_items;
 pub(super) mod flat_arrays;
 pub(super) mod hypothetical_ranks;
 pub(super) mod like_escape;

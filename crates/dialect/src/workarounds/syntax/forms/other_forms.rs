@@ -216,9 +216,10 @@ fn similar_part(text: &Expr, pattern: &str, escape: &str) -> Result<Expr> {
     Ok(found)
 }
 
-/// The text of a literal.
+/// The text of a literal, also in parentheses.
 fn text_in(expr: &Expr) -> Option<String> {
     match expr {
+        Expr::Nested(inner) => text_in(inner),
         Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => Some(text.clone()),
         _ => None,
     }
