@@ -107,8 +107,15 @@ impl StoreSession {
         self.session.prepare_at_once(text, &declared(types), present)
     }
 
-    pub(in crate::pg) fn execute_prepared(&self, prepared: &Prepared, values: &[ScalarValue]) -> Result<Answer> {
-        let answer = self.session.execute_prepared(prepared, &parameter_values(values)?);
+    /// Executes a prepared statement. If it changes rows and answers with rows, nothing is stored before `check` has
+    /// accepted the columns of the answer.
+    pub(in crate::pg) fn execute_prepared(
+        &self,
+        prepared: &Prepared,
+        values: &[ScalarValue],
+        check: &dyn Fn(&SchemaRef) -> Result<()>,
+    ) -> Result<Answer> {
+        let answer = self.session.execute_prepared_checked(prepared, &parameter_values(values)?, check);
         answer.map_err(|error| explained(error, prepared.statement()))
     }
 
