@@ -26,6 +26,7 @@ const OF_SQL: &[Rule] = &[
     (&["there is no primary key for referenced table"], "42704"),
     (&["referenced relation \"", "is not a table"], "42809"),
     (&["cannot truncate a table referenced"], "0A000"),
+    (&["cached plan must not change result type"], "0A000"),
     (&["because it has pending trigger events"], "55006"),
     (&["may reference only permanent tables"], "42P16"),
     (&["syntax error"], "42601"),
@@ -387,6 +388,7 @@ mod tests {
         assert_eq!(code(ErrorKind::NotFound, "table t was dropped"), "42P01");
         assert_eq!(code(ErrorKind::Sql, "no column named c in t"), "42703");
         assert_eq!(code(ErrorKind::Sql, "FOR UPDATE is not supported yet"), "0A000");
+        assert_eq!(code(ErrorKind::Sql, "cached plan must not change result type"), "0A000");
         assert_eq!(code(ErrorKind::Sql, "DEFAULT: 'many' is not a valid INT, or is out of its range"), "22P02");
         assert_eq!(code(ErrorKind::Sql, "column a: length for type varchar must be at least 1"), "22023");
         assert_eq!(code(ErrorKind::Sql, "LIMIT must be >= 0, '-1' was provided"), "2201W");

@@ -7,6 +7,7 @@ use arrow::datatypes::{DataType, Int64Type};
 use atsdb_core::limits::{CHUNK_ROWS_MAX, CHUNK_TEXT_BYTES_MAX};
 use atsdb_core::{Error, Result, Slice, TableDefinition};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The rows of a future chunk: at most [`CHUNK_ROWS_MAX`], all of one slice, in order of arrival.
 pub(crate) struct ChunkRows {
@@ -37,6 +38,7 @@ impl SliceBuffer {
     pub(crate) fn push(&mut self, definition: &TableDefinition, rows: RecordBatch) -> Result<Vec<ChunkRows>> {
         let mut full = Vec::new();
         for part in split_by_slice(definition, rows)? {
+            let part = self.fill(definition, part, &mut full)?;
             for piece in cut(definition, part) {
                 self.add(piece, &mut full)?;
             }
@@ -53,6 +55,22 @@ impl SliceBuffer {
     pub(crate) fn drain(&mut self) -> Result<Vec<ChunkRows>> {
         self.byte_count = 0;
         std::mem::take(&mut self.slices).into_values().map(SliceRows::finish).collect()
+    }
+
+    /// Completes the waiting chunk of a part's slice with the part's first rows, if it has more than are missing.
+    /// Returns the other rows.
+    fn fill(&mut self, definition: &TableDefinition, part: ChunkRows, full: &mut Vec<ChunkRows>) -> Result<ChunkRows> {
+        let Some(waiting) = self.slices.get(&part.slice.start) else { return Ok(part) };
+        let (row_count, missing) = (part.rows.num_rows(), CHUNK_ROWS_MAX - waiting.row_count);
+        if missing == 0 || row_count <= missing {
+            return Ok(part);
+        }
+        let first = part.range(definition, 0..missing);
+        if waiting.text_bytes + text_byte_count(&first.rows) > CHUNK_TEXT_BYTES_MAX {
+            return Ok(part);
+        }
+        self.add(first, full)?;
+        Ok(part.range(definition, missing..row_count))
     }
 
     fn add(&mut self, piece: ChunkRows, full: &mut Vec<ChunkRows>) -> Result<()> {
@@ -99,6 +117,18 @@ impl SliceRows {
             _ => concat_batches(&self.batches[0].schema(), &self.batches)?,
         };
         Ok(ChunkRows { slice: self.slice, time_min: self.time_min, time_max: self.time_max, rows })
+    }
+}
+
+impl ChunkRows {
+    /// Some of the rows.
+    fn range(&self, definition: &TableDefinition, rows: Range<usize>) -> Self {
+        let rows = self.rows.slice(rows.start, rows.len());
+        let (time_min, time_max) = match times_of(definition, &rows) {
+            Ok(Some(times)) => (min(&times).unwrap_or(self.time_min), max(&times).unwrap_or(self.time_max)),
+            _ => (self.time_min, self.time_max),
+        };
+        Self { slice: self.slice, time_min, time_max, rows }
     }
 }
 
@@ -182,18 +212,79 @@ fn cut(definition: &TableDefinition, part: ChunkRows) -> Vec<ChunkRows> {
         true => row_count.div_ceil(2).min(CHUNK_ROWS_MAX),
         false => CHUNK_ROWS_MAX,
     };
-    let pieces = (0..row_count).step_by(length).map(|start| {
-        let rows = part.rows.slice(start, length.min(row_count - start));
-        let (time_min, time_max) = match times_of(definition, &rows) {
-            Ok(Some(times)) => (min(&times).unwrap_or(part.time_min), max(&times).unwrap_or(part.time_max)),
-            _ => (part.time_min, part.time_max),
-        };
-        ChunkRows { slice: part.slice, time_min, time_max, rows }
-    });
+    let starts = (0..row_count).step_by(length);
+    let pieces = starts.map(|start| part.range(definition, start..(start + length).min(row_count)));
     pieces.flat_map(|piece| cut(definition, piece)).collect()
 }
 
 /// The bytes that the long values of some rows count for in a chunk's limit.
 fn text_byte_count(rows: &RecordBatch) -> usize {
     rows.columns().iter().filter_map(LongValues::of).map(|values| values.chunk_bytes(0..values.row_count())).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{Int64Array, StringArray};
+    use atsdb_codec::stored_schema;
+    use atsdb_core::{ColumnType, SliceWidth, TimeUnit};
+    use std::sync::Arc;
+
+    /// The chunks of rows at consecutive seconds, which come in batches of these lengths.
+    fn chunks_of(lengths: &[usize]) -> Vec<ChunkRows> {
+        let definition = TableDefinition::new("t").with_column("time", ColumnType::Int64, None);
+        let definition = definition.with_time("time", TimeUnit::Second).unwrap();
+        let definition = TableDefinition { slice: SliceWidth::Year, ..definition };
+        let (mut slices, mut chunks, mut start) = (SliceBuffer::default(), Vec::new(), 0);
+        for length in lengths {
+            let times: ArrayRef = Arc::new(Int64Array::from_iter_values(start..start + *length as i64));
+            let rows = RecordBatch::try_new(stored_schema(&definition), vec![times]).unwrap();
+            chunks.extend(slices.push(&definition, rows).unwrap());
+            start += *length as i64;
+        }
+        chunks.extend(slices.drain().unwrap());
+        assert_eq!(slices.byte_count(), 0);
+        chunks
+    }
+
+    #[test]
+    fn batches_of_any_length_fill_chunks() {
+        for (lengths, expected) in [
+            (vec![100_000; 4], vec![CHUNK_ROWS_MAX, CHUNK_ROWS_MAX, CHUNK_ROWS_MAX, 6_784]),
+            (vec![70_000; 3], vec![CHUNK_ROWS_MAX, 78_928]),
+            (vec![65_536, 65_536, 1], vec![CHUNK_ROWS_MAX, 1]),
+            (vec![65_536, 65_536, 200_000], vec![CHUNK_ROWS_MAX, CHUNK_ROWS_MAX, 68_928]),
+            (vec![1, 300_000], vec![CHUNK_ROWS_MAX, CHUNK_ROWS_MAX, 37_857]),
+            (vec![CHUNK_ROWS_MAX, 5], vec![CHUNK_ROWS_MAX, 5]),
+            (vec![5, 0, 6], vec![11]),
+        ] {
+            let chunks = chunks_of(&lengths);
+            let row_counts: Vec<usize> = chunks.iter().map(|chunk| chunk.rows.num_rows()).collect();
+            assert_eq!(row_counts, expected, "{lengths:?}");
+            let mut next = 0;
+            for chunk in chunks {
+                let times = chunk.rows.column(0).as_primitive::<Int64Type>();
+                let last = next + times.len() as i64 - 1;
+                assert_eq!((chunk.time_min, chunk.time_max), (next, last), "{lengths:?}");
+                assert!(times.values().iter().copied().eq(next..=last), "{lengths:?}: rows stay in order");
+                next = last + 1;
+            }
+        }
+    }
+
+    #[test]
+    fn a_chunk_is_not_filled_beyond_its_bytes_of_text() {
+        let definition = TableDefinition::new("t").with_column("s", ColumnType::Text, None);
+        let rows = |text: String, count: usize| {
+            let texts: ArrayRef = Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text, count)));
+            RecordBatch::try_new(stored_schema(&definition), vec![texts]).unwrap()
+        };
+        let mut slices = SliceBuffer::default();
+        let half = rows("x".repeat(CHUNK_TEXT_BYTES_MAX / 2), 1);
+        assert!(slices.push(&definition, half).unwrap().is_empty());
+        let mut chunks = slices.push(&definition, rows("x".repeat(300), CHUNK_ROWS_MAX)).unwrap();
+        chunks.extend(slices.drain().unwrap());
+        let row_counts: Vec<usize> = chunks.iter().map(|chunk| chunk.rows.num_rows()).collect();
+        assert_eq!(row_counts, [1, CHUNK_ROWS_MAX]);
+    }
 }

@@ -1,6 +1,7 @@
 //! Limits the total memory of all requests in progress.
 
-use crate::shared::metrics::{Counter, Metrics};
+use crate::shared::metrics::{Counter, Gauge, GaugeGuard, Metrics};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -23,6 +24,9 @@ pub(crate) struct MemoryReservation {
     memory: RequestMemory,
     held: Option<OwnedSemaphorePermit>,
     byte_count: usize,
+    /// Counts the parts of the request.
+    parts: Gauge,
+    _part: Option<GaugeGuard>,
 }
 
 /// There was no free memory for as long as a request may wait.
@@ -39,24 +43,32 @@ impl RequestMemory {
 
     /// The reservation of a new request, which is empty.
     pub(crate) fn reservation(&self) -> MemoryReservation {
-        MemoryReservation { memory: self.clone(), held: None, byte_count: 0 }
+        MemoryReservation { memory: self.clone(), held: None, byte_count: 0, parts: Gauge::default(), _part: None }
     }
 }
 
 impl MemoryReservation {
     /// Enlarges the reservation to this many bytes, and waits for it if necessary. A request larger than the
-    /// total gets the total.
+    /// total gets the total. A request is not refused as long as [parts](Self::split_off) of it return their memory.
     pub(crate) async fn grow(&mut self, byte_count: usize) -> Result<(), Full> {
         let missing = self.missing(byte_count)?;
-        if missing > 0 {
-            let more = Arc::clone(&self.memory.free).acquire_many_owned(missing);
-            let Ok(Ok(more)) = tokio::time::timeout(self.memory.hold_time, more).await else {
-                self.memory.refused.increment();
-                return Err(Full);
-            };
-            self.add(more);
+        if missing == 0 {
+            return Ok(());
         }
-        Ok(())
+        let mut more = pin!(Arc::clone(&self.memory.free).acquire_many_owned(missing));
+        loop {
+            match tokio::time::timeout(self.memory.hold_time, more.as_mut()).await {
+                Ok(Ok(more)) => {
+                    self.add(more);
+                    return Ok(());
+                }
+                Err(_) if self.parts.value() > 0 => {}
+                _ => {
+                    self.memory.refused.increment();
+                    return Err(Full);
+                }
+            }
+        }
     }
 
     /// The same without waiting.
@@ -70,11 +82,23 @@ impl MemoryReservation {
 
     /// Frees the memory beyond this many bytes.
     pub(crate) fn shrink(&mut self, byte_count: usize) {
-        self.byte_count = self.byte_count.min(byte_count);
+        drop(self.split_off(byte_count));
+    }
+
+    /// Keeps this many bytes. The others become those of a part of the request that ends by itself, such as rows that
+    /// wait to be stored.
+    pub(crate) fn split_off(&mut self, byte_count: usize) -> Self {
+        let of_part = self.byte_count.saturating_sub(byte_count);
+        self.byte_count -= of_part;
         let wanted = self.units();
-        if let Some(held) = &mut self.held {
-            drop(held.split(held.num_permits().saturating_sub(wanted)));
-        }
+        let others = self.held.as_mut().and_then(|held| held.split(held.num_permits().saturating_sub(wanted)));
+        let part = Some(self.parts.hold());
+        Self { held: others, byte_count: of_part, _part: part, ..self.beside() }
+    }
+
+    /// Another reservation of the same request, which is empty.
+    pub(crate) fn beside(&self) -> Self {
+        Self { parts: self.parts.clone(), ..self.memory.reservation() }
     }
 
     fn units(&self) -> usize {
@@ -119,6 +143,26 @@ mod tests {
             assert_eq!(none.try_grow(1), Err(Full));
             all.shrink(3 << 10);
             assert_eq!((none.try_grow(1 << 10), none.try_grow(1_025)), (Ok(()), Err(Full)));
+        });
+    }
+
+    #[test]
+    fn a_request_waits_for_its_parts_and_is_not_refused() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let memory = RequestMemory::new(4 << 10, Duration::from_millis(20), &Metrics::default());
+            let mut request = memory.reservation();
+            assert_eq!(request.grow(4 << 10).await, Ok(()));
+            let part = request.split_off(1 << 10);
+            let (mut other, mut beside) = (memory.reservation(), request.beside());
+            assert_eq!(other.try_grow(1), Err(Full), "the part has what the request had");
+            let waiting = tokio::spawn(async move { (request.grow(2 << 10).await, beside.grow(1 << 10).await) });
+            assert_eq!(other.grow(1).await, Err(Full), "another request is refused");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            assert!(!waiting.is_finished());
+            drop(part);
+            assert_eq!(waiting.await.unwrap(), (Ok(()), Ok(())));
+            assert_eq!(memory.refused.value(), 1);
         });
     }
 }

@@ -3,6 +3,7 @@
 use super::error::PgError;
 use super::types::input::arrow_type;
 use super::types::known;
+use crate::ingest::request_memory::MemoryReservation;
 use crate::shared::permits::StatementPermit;
 use crate::shared::state::DatabaseState;
 use crate::shared::unknown_verb::explained;
@@ -23,8 +24,14 @@ use std::sync::mpsc::Receiver;
 /// The name of the only file that a connection's session may read: the rows that the client sends.
 const STDIN: &str = "rows that the client sends";
 
-/// The batches of a COPY, on their way into the store.
-pub(in crate::pg) type CopyPieces = Receiver<std::result::Result<RecordBatch, Error>>;
+/// Rows of a COPY, and the memory that is reserved for them until they are stored.
+pub(in crate::pg) struct CopyBatch {
+    pub(in crate::pg) rows: RecordBatch,
+    pub(in crate::pg) reservation: MemoryReservation,
+}
+
+/// A batch of a COPY on its way into the store, or the reason why none follows.
+pub(in crate::pg) type CopyPiece = std::result::Result<CopyBatch, Error>;
 
 /// The store as one connection uses it.
 #[derive(Debug)]
@@ -107,8 +114,15 @@ impl StoreSession {
         self.session.prepare_at_once(text, &declared(types), present)
     }
 
-    pub(in crate::pg) fn execute_prepared(&self, prepared: &Prepared, values: &[ScalarValue]) -> Result<Answer> {
-        let answer = self.session.execute_prepared(prepared, &parameter_values(values)?);
+    /// Executes a prepared statement. If it changes rows and answers with rows, nothing is stored before `check` has
+    /// accepted the columns of the answer.
+    pub(in crate::pg) fn execute_prepared(
+        &self,
+        prepared: &Prepared,
+        values: &[ScalarValue],
+        check: &dyn Fn(&SchemaRef) -> Result<()>,
+    ) -> Result<Answer> {
+        let answer = self.session.execute_prepared_checked(prepared, &parameter_values(values)?, check);
         answer.map_err(|error| explained(error, prepared.statement()))
     }
 
@@ -255,7 +269,7 @@ impl StoreSession {
         table: &str,
         columns: &[String],
         condition: Option<&str>,
-        pieces: CopyPieces,
+        pieces: Receiver<CopyPiece>,
     ) -> Result<u64> {
         let columns: Vec<String> = columns.iter().map(|column| atsdb::sql::quoted(column)).collect();
         let columns = if columns.is_empty() { String::new() } else { format!("({})", columns.join(", ")) };
@@ -287,7 +301,7 @@ fn parameter_values(values: &[ScalarValue]) -> Result<Vec<ParameterValue>> {
 /// A file reader that only reads the rows that the client is sending.
 #[derive(Default)]
 struct Stdin {
-    pieces: Mutex<Option<CopyPieces>>,
+    pieces: Mutex<Option<Receiver<CopyPiece>>>,
 }
 
 impl FileReader for Stdin {
@@ -296,7 +310,12 @@ impl FileReader for Stdin {
         let Some(pieces) = pieces else {
             return Err(Error::new(ErrorKind::Sql, "SQL that came over the network may not read files"));
         };
-        pieces.into_iter().try_for_each(|piece| rows(piece?))
+        pieces.into_iter().try_for_each(|piece| {
+            let CopyBatch { rows: batch, reservation } = piece?;
+            let stored = rows(batch);
+            drop(reservation);
+            stored
+        })
     }
 }
 

@@ -147,6 +147,38 @@ fn rows_of_copy_that_are_not_whole_are_limited() {
     assert_eq!(client.simple_query("SELECT * FROM nowhere").unwrap_err().code(), Some(&SqlState::UNDEFINED_TABLE));
 }
 
+#[test]
+fn rows_of_copy_that_wait_for_the_store_are_counted() {
+    let ingest = IngestOptions {
+        bytes_in_flight_max: 4 << 20,
+        hold_time: Duration::from_millis(300),
+        ..IngestOptions::default()
+    };
+    let served = Served::with_options(&[], ServerOptions { ingest, ..ServerOptions::default() });
+    let address = served.pg();
+    let mut client = connect(&address.to_string());
+    client.batch_execute("CREATE TABLE long (id INT, name TEXT) WITH (time = 'none')").unwrap();
+    client.batch_execute("SELECT pg_advisory_lock(7)").unwrap();
+    // The store takes the first batch, shows that by a lock, and then waits for the other lock.
+    let begin = query("COPY long FROM STDIN WHERE pg_advisory_lock(8) IS NOT NULL AND pg_advisory_lock(7) IS NOT NULL");
+    let row = |id: usize| message(b'd', format!("{id:010}\t{}\n", "x".repeat((32 << 10) - 12)).as_bytes());
+    let rows: Vec<u8> = (0..140).flat_map(row).collect();
+    let copy = [begin, rows, message(b'c', b""), message(b'X', b"")].concat();
+    let copying = std::thread::spawn(move || end_of(raw(address, &copy)));
+    let taken = "SELECT count(*) FROM pg_locks WHERE objid = 8 AND granted";
+    while client.query_one(taken, &[]).unwrap().get::<_, i64>(0) == 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let long = [query(&format!("SELECT '{}'", "x".repeat(1 << 20))), message(b'X', b"")].concat();
+    let refused = end_of(raw(address, &long));
+    assert!(refused.contains("C53200"), "the rows have the memory: {refused:.200}");
+    client.batch_execute("SELECT pg_advisory_unlock(7)").unwrap();
+    // It has waited for longer than others may.
+    assert!(copying.join().unwrap().contains("COPY 140"));
+    assert!(!end_of(raw(address, &long)).contains("C53200"), "there is room again");
+    assert_eq!(client.query_one("SELECT count(*) FROM long", &[]).unwrap().get::<_, i64>(0), 140);
+}
+
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u32 + 4).to_be_bytes();
     [&[kind], length.as_slice(), body].concat()

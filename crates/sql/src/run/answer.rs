@@ -20,6 +20,19 @@ pub enum Answer {
     },
 }
 
+/// Checks the columns of an answer before the changes of its statement are committed.
+pub(crate) type ColumnsCheck<'a> = &'a dyn Fn(&SchemaRef) -> Result<()>;
+
+impl Answer {
+    /// Checks the columns, if the answer has rows.
+    pub(crate) fn check_columns(&self, check: ColumnsCheck<'_>) -> Result<()> {
+        match self {
+            Self::Rows(rows) => check(&rows.schema),
+            Self::Done { .. } => Ok(()),
+        }
+    }
+}
+
 /// The rows of an answer, batch by batch. Reading blocks. If this is dropped early, the query stops. A query that
 /// changes sequences or locks has been executed to its end.
 pub struct AnswerRows {

@@ -2,7 +2,7 @@
 
 use super::state::Session;
 use crate::dml::change::{Change, ChangeKind, Merge};
-use crate::run::answer::{Answer, AnswerRows};
+use crate::run::answer::{Answer, AnswerRows, ColumnsCheck};
 use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::write::change_writer::{ChangeWriter, ChangedRows, Limits};
@@ -17,7 +17,13 @@ use atsdb_engine::Batch;
 use std::sync::Arc;
 
 impl Session {
-    pub(super) fn change(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
+    /// Executes the statement, and retries it if other writers change the same rows in the meantime.
+    pub(super) fn change(
+        &self,
+        statement: &Statement,
+        parameters: &Parameters,
+        check: ColumnsCheck<'_>,
+    ) -> Result<Answer> {
         self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
             let (text, position) = (statement.text().to_owned(), statement.position());
@@ -32,7 +38,9 @@ impl Session {
                 return Ok(Answer::Done { verb: change.verb, row_count: Some(row_count) });
             }
             let context = StatementContext { worker, interrupt: &self.interrupt, snapshot, spellings, parameters };
-            self.apply_change(batch, &change, AnswerRows::query(rows), &context, None)
+            let answer = self.apply_change(batch, &change, AnswerRows::query(rows), &context, None)?;
+            answer.check_columns(check)?;
+            Ok(answer)
         })
     }
 

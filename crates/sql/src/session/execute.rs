@@ -18,7 +18,7 @@ use crate::ddl::views::ViewStatement;
 use crate::dml::target::Target;
 use crate::resident::plain_select::PlainSelect;
 use crate::rollup::syntax::RollupStatement;
-use crate::run::answer::{Answer, AnswerRows};
+use crate::run::answer::{Answer, AnswerRows, ColumnsCheck};
 use crate::run::function_hints::with_function_hint;
 use crate::run::permission::Permission;
 use crate::run::query::Query;
@@ -52,13 +52,20 @@ impl Session {
     /// unsupported statement, [`ErrorKind::InvalidValue`] for values that do not fit, [`ErrorKind::Resources`],
     /// [`ErrorKind::Interrupted`], and the errors of the engine.
     pub fn execute(&self, statement: &Statement, params: &[(String, String)]) -> Result<Answer> {
-        self.execute_with(statement, &Parameters::Texts(params.into()))
+        self.execute_with(statement, &Parameters::Texts(params.into()), &|_| Ok(()))
     }
 
-    pub(super) fn execute_with(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
+    /// Executes a statement. If it changes rows and answers with rows, nothing is committed before `check` has accepted
+    /// the columns of the answer.
+    pub(super) fn execute_with(
+        &self,
+        statement: &Statement,
+        parameters: &Parameters,
+        check: ColumnsCheck<'_>,
+    ) -> Result<Answer> {
         self.interrupt.reset();
         self.begin_times();
-        let answer = self.execute_once(statement, parameters).map_err(with_function_hint);
+        let answer = self.execute_once(statement, parameters, check).map_err(with_function_hint);
         let answer = answer.map_err(|error| with_statement_hint(error, statement.text()));
         if answer.is_err() && may_change(statement.text()) {
             self.fail_transaction();
@@ -66,7 +73,7 @@ impl Session {
         answer
     }
 
-    fn execute_once(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
+    fn execute_once(&self, statement: &Statement, parameters: &Parameters, check: ColumnsCheck<'_>) -> Result<Answer> {
         if let Some(into) = SelectInto::read(statement.text()) {
             self.require(Permission::Define)?;
             self.skipped.lock().clear();
@@ -77,16 +84,16 @@ impl Session {
         if let Some(row_count) = self.insert_literals(statement.text(), parameters)? {
             return Ok(Answer::Done { verb: "INSERT", row_count: Some(row_count) });
         }
-        if let Some(answer) = self.with_changes(statement, parameters)? {
+        if let Some(answer) = self.with_changes(statement, parameters, check)? {
             return Ok(answer);
         }
         match word.as_str() {
             "INSERT" | "REPLACE" if may_have_conflict_clause(statement.text()) => {
-                self.insert_on_conflict(statement, parameters)
+                self.insert_on_conflict(statement, parameters, check)
             }
             // Its rows may have been read before the definition of the table changed.
             "INSERT" | "REPLACE" => self.retried(|| self.query(statement, parameters)),
-            "UPDATE" | "DELETE" | "MERGE" => self.change(statement, parameters),
+            "UPDATE" | "DELETE" | "MERGE" => self.change(statement, parameters, check),
             "SELECT" => self.select(statement, parameters),
             "WITH" | "VALUES" | "FROM" | "TABLE" | "EXPLAIN" | "" => self.query(statement, parameters),
             "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "SAVEPOINT" | "RELEASE" => {

@@ -3,7 +3,7 @@
 use super::state::Session;
 use crate::dml::conflict::ConflictAction;
 use crate::dml::target::Target;
-use crate::run::answer::{Answer, AnswerRows};
+use crate::run::answer::{Answer, AnswerRows, ColumnsCheck};
 use crate::run::query::Query;
 use crate::run::worker::Started;
 use crate::write::insert::{append_rows, for_named_rows};
@@ -27,6 +27,14 @@ pub(super) enum InsertOutcome {
 }
 
 impl InsertOutcome {
+    /// Checks the columns of the answer, if it has rows.
+    pub(super) fn check_columns(&self, check: ColumnsCheck<'_>) -> Result<()> {
+        match self {
+            Self::Answered(rows) => check(&rows.schema()),
+            Self::Counted(..) => Ok(()),
+        }
+    }
+
     /// The statement's answer, after the batch was committed.
     pub(super) fn answer(self) -> Answer {
         match self {
@@ -47,7 +55,12 @@ pub(super) fn may_have_conflict_clause(text: &str) -> bool {
 
 impl Session {
     /// Executes the statement, and retries it if other writers change the same rows in the meantime.
-    pub(super) fn insert_on_conflict(&self, statement: &Statement, parameters: &Parameters) -> Result<Answer> {
+    pub(super) fn insert_on_conflict(
+        &self,
+        statement: &Statement,
+        parameters: &Parameters,
+        check: ColumnsCheck<'_>,
+    ) -> Result<Answer> {
         let inserted = self.with_batch_retried(|batch| {
             let snapshot = batch.snapshot()?;
             let query = Query {
@@ -64,7 +77,9 @@ impl Session {
             let (table, _) = target.resolve_among(snapshot.tables())?;
             let interrupt = &self.interrupt;
             let context = StatementContext { worker, interrupt, snapshot, spellings, parameters };
-            self.insert_into(batch, &table, &target, AnswerRows::query(rows), &context)
+            let inserted = self.insert_into(batch, &table, &target, AnswerRows::query(rows), &context)?;
+            inserted.check_columns(check)?;
+            Ok(inserted)
         })?;
         Ok(inserted.answer())
     }

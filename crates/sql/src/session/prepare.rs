@@ -138,8 +138,21 @@ impl Session {
     /// [`ErrorKind::Sql`](atsdb_core::ErrorKind::Sql) or
     /// [`ErrorKind::InvalidValue`](atsdb_core::ErrorKind::InvalidValue).
     pub fn execute_prepared(&self, prepared: &Prepared, values: &[ParameterValue]) -> Result<Answer> {
+        self.execute_prepared_checked(prepared, values, &|_| Ok(()))
+    }
+
+    /// [`execute_prepared`](Self::execute_prepared) for a caller that has promised the columns of the answer to others.
+    /// If the statement changes rows and answers with rows, nothing is committed before `check` has accepted the columns
+    /// of the answer. It is called again if the statement is retried, because other writers have changed the same rows,
+    /// or the table. If it fails, nothing is stored. Errors: those of `execute_prepared`, and that of `check`.
+    pub fn execute_prepared_checked(
+        &self,
+        prepared: &Prepared,
+        values: &[ParameterValue],
+        check: &dyn Fn(&SchemaRef) -> Result<()>,
+    ) -> Result<Answer> {
         let values = bound(&prepared.parameter_types, values)?;
-        self.execute_with(&prepared.statement, &Parameters::Values(values))
+        self.execute_with(&prepared.statement, &Parameters::Values(values), check)
     }
 
     /// The types of a statement's parameters and the columns of its answer. A statement that was described under the

@@ -7,7 +7,7 @@ use super::state::Session;
 use crate::dml::change::{Change, ChangeKind};
 use crate::dml::conflict::ConflictAction;
 use crate::dml::target::Target;
-use crate::run::answer::{Answer, AnswerRows};
+use crate::run::answer::{Answer, AnswerRows, ColumnsCheck};
 use crate::run::permission::Permission;
 use crate::run::query::Query;
 use crate::run::with_rows::{CollectedBytes, ItemRows, StepRequest};
@@ -36,7 +36,12 @@ enum StepOutcome {
 
 impl Session {
     /// Executes a statement whose `WITH` changes rows; `None` if it is another statement.
-    pub(super) fn with_changes(&self, statement: &Statement, parameters: &Parameters) -> Result<Option<Answer>> {
+    pub(super) fn with_changes(
+        &self,
+        statement: &Statement,
+        parameters: &Parameters,
+        check: ColumnsCheck<'_>,
+    ) -> Result<Option<Answer>> {
         if !may_change_in_with(statement.text()) {
             return Ok(None);
         }
@@ -48,7 +53,10 @@ impl Session {
             let bytes = CollectedBytes::new(self.options.memory_bytes);
             let has_several = items.iter().any(|item| item.is_one_of_changes);
             let touched = TouchedTables { has_several, ..TouchedTables::default() };
-            Steps { session: self, statement, parameters, snapshot, bytes, touched }.run(batch, &items)
+            let steps = Steps { session: self, statement, parameters, snapshot, bytes, touched };
+            let outcome = steps.run(batch, &items)?;
+            outcome.check_columns(check)?;
+            Ok(outcome)
         })?;
         Ok(Some(match outcome {
             StepOutcome::Inserted(inserted) => inserted.answer(),
@@ -167,6 +175,14 @@ impl Steps<'_> {
 }
 
 impl StepOutcome {
+    /// Checks the columns of the answer, if it has rows.
+    fn check_columns(&self, check: ColumnsCheck<'_>) -> Result<()> {
+        match self {
+            Self::Inserted(inserted) => inserted.check_columns(check),
+            Self::Answered(answer) => answer.check_columns(check),
+        }
+    }
+
     /// The rows of an item.
     fn into_rows(self) -> Result<Option<(SchemaRef, Vec<RecordBatch>)>> {
         match self {

@@ -3,9 +3,10 @@
 use crate::render::{ask, lines};
 use crate::stores::session;
 use arrow::array::{Int32Array, TimestampMicrosecondArray};
-use arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
+use arrow::datatypes::{DataType, IntervalUnit, SchemaRef, TimeUnit};
 use atsdb_core::{Error, ErrorKind};
 use atsdb_sql::{Answer, ParameterValue, Prepared, Session};
+use std::cell::Cell;
 
 const TIME: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
@@ -251,6 +252,71 @@ fn a_statement_sees_the_definitions_of_when_it_is_executed() {
     ask(&other, "CREATE TABLE t (n INT)");
     ask(&other, "INSERT INTO t VALUES (2)");
     assert_eq!(run(&session, &all, &three).unwrap(), ["2"]);
+}
+
+/// Statements that change rows of [`changing`]'s table and return all its columns.
+const RETURNING_ALL: [&str; 5] = [
+    "INSERT INTO c (id, s) VALUES (9, 'mine') RETURNING *",
+    "UPDATE c SET s = 'mine' RETURNING *",
+    "DELETE FROM c RETURNING *",
+    "WITH gone AS (DELETE FROM c RETURNING *) SELECT * FROM gone",
+    "WITH gone AS (DELETE FROM c RETURNING id) INSERT INTO c (id, s) SELECT id + 9, 'mine' FROM gone RETURNING *",
+];
+
+/// A table with one row, and a statement that was prepared before its definition changes.
+fn changing(store: &str, sql: &str) -> (Session, Prepared, tempfile::TempDir) {
+    let (session, directory) = session(store);
+    ask(&session, "CREATE TABLE c (id INT, s TEXT) WITH (time = 'none')");
+    ask(&session, "INSERT INTO c VALUES (1, 'first')");
+    let prepared = session.prepare(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    (session, prepared, directory)
+}
+
+/// Accepts only columns with the names that were described.
+fn check_names(prepared: &Prepared, found: &SchemaRef) -> Result<(), Error> {
+    let names =
+        |schema: &SchemaRef| -> Vec<String> { schema.fields().iter().map(|field| field.name().clone()).collect() };
+    match prepared.schema().map(names) == Some(names(found)) {
+        true => Ok(()),
+        false => Err(Error::new(ErrorKind::Sql, "other columns")),
+    }
+}
+
+#[test]
+fn nothing_is_stored_if_the_columns_are_refused() {
+    for (store, sql) in ["memory", "sqlite"].into_iter().flat_map(|store| RETURNING_ALL.map(|sql| (store, sql))) {
+        let (session, prepared, _directory) = changing(store, sql);
+        let check = |found: &SchemaRef| check_names(&prepared, found);
+        let execute = || session.execute_prepared_checked(&prepared, &[], &check);
+        ask(&session.sharing(), "ALTER TABLE c ADD COLUMN late INT");
+        assert_eq!(execute().unwrap_err().message(), "other columns", "{store}: {sql}");
+        assert_eq!(ask(&session, "SELECT * FROM c"), ["1 | first | NULL"], "{store}: {sql}");
+        ask(&session, "BEGIN");
+        assert_eq!(execute().unwrap_err().message(), "other columns", "{store}: {sql}");
+        ask(&session, "ROLLBACK");
+        assert_eq!(ask(&session, "SELECT * FROM c"), ["1 | first | NULL"], "{store}: {sql}");
+        ask(&session, "ALTER TABLE c DROP COLUMN late");
+        assert!(matches!(execute().unwrap(), Answer::Rows(_)), "{store}: {sql}");
+        assert_ne!(ask(&session, "SELECT * FROM c"), ["1 | first"], "{store}: {sql}");
+    }
+}
+
+#[test]
+fn a_change_that_is_retried_checks_its_columns_again() {
+    for (store, sql) in ["memory", "sqlite"].into_iter().flat_map(|store| RETURNING_ALL.map(|sql| (store, sql))) {
+        let (session, prepared, _directory) = changing(store, sql);
+        let (other, check_count) = (session.sharing(), Cell::new(0));
+        let check = |found: &SchemaRef| {
+            check_count.set(check_count.get() + 1);
+            check_names(&prepared, found)?;
+            // The columns were accepted, but the commit comes too late.
+            ask(&other, "ALTER TABLE c ADD COLUMN late INT");
+            Ok(())
+        };
+        let error = session.execute_prepared_checked(&prepared, &[], &check).unwrap_err();
+        assert_eq!((error.message(), check_count.get()), ("other columns", 2), "{store}: {sql}");
+        assert_eq!(ask(&session, "SELECT * FROM c"), ["1 | first | NULL"], "{store}: {sql}");
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use crate::pg::copy::writer;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::rows::RowSource;
 use crate::pg::statement::copy::quoted_name;
+use crate::pg::store::{CopyBatch, CopyPiece};
 use crate::pg::wire::incoming::Incoming;
-use arrow::array::RecordBatch;
 use atsdb::sql::{CopyFormat, CopyHeader, CopySource, CopyStatement, Permission};
 use atsdb::{Column, Error, ErrorKind, Table};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -15,8 +15,6 @@ use std::thread::Builder;
 
 /// The maximum number of batches that are read but not stored yet.
 const WAITING_BATCHES_MAX: usize = 2;
-
-type CopyBatch = Result<RecordBatch, Error>;
 
 impl Connection {
     /// Reads rows until the client signals the end, and returns the command's tag.
@@ -33,26 +31,28 @@ impl Connection {
         self.io.flush()?;
         let mut reader = CopyReader::new(&relation, &found, &copy.options);
         let mut reservation = self.io.further_reservation();
-        let (sender, pieces) = sync_channel::<CopyBatch>(WAITING_BATCHES_MAX);
+        let (sender, pieces) = sync_channel::<CopyPiece>(WAITING_BATCHES_MAX);
         let table = quoted_name(name);
         let names: Vec<String> = found.into_iter().map(|column| column.name).collect();
         let (session, io, copied_rows) = (&self.session, &mut self.io, &self.copied_rows);
         std::thread::scope(|scope| {
             let load = || session.load(&table, &names, copy.condition.as_deref(), pieces);
             let store = Builder::new().spawn_scoped(scope, load).map_err(Error::no_thread)?;
-            let mut next = || -> Result<Option<RecordBatch>, Failure> {
+            let mut next = || -> Result<Option<CopyBatch>, Failure> {
                 loop {
+                    let is_full = reservation.try_grow(reader.byte_count()).is_err();
                     let mut batch = reader.next_batch()?;
                     // If others need the memory, complete rows are stored at once; the rest of a row waits.
-                    if batch.is_none() && reservation.try_grow(reader.byte_count()).is_err() {
+                    if batch.is_none() && is_full {
                         batch = reader.batch()?;
+                    }
+                    if let Some(rows) = batch {
+                        let reservation = reservation.split_off(reader.byte_count());
+                        return Ok(Some(CopyBatch { rows, reservation }));
                     }
                     reservation.shrink(reader.byte_count());
                     io.grow(&mut reservation, reader.byte_count())?;
                     io.holds.set(reader.byte_count());
-                    if batch.is_some() {
-                        return Ok(batch);
-                    }
                     match io.wait()? {
                         Incoming::CopyData(piece) => reader.push(&piece),
                         Incoming::CopyDone => return Ok(None),
@@ -81,9 +81,9 @@ impl Connection {
                 }
             }
             let read = read.and_then(|()| match reader.finish()? {
-                Some(batch) => {
+                Some(rows) => {
                     // The receiving thread itself reports why it ended.
-                    let _ = sender.send(Ok(batch));
+                    let _ = sender.send(Ok(CopyBatch { rows, reservation }));
                     Ok(())
                 }
                 None => Ok(()),
@@ -157,7 +157,7 @@ impl Connection {
 }
 
 /// Tells the storing thread to discard everything.
-fn give_up(sender: &SyncSender<CopyBatch>) {
+fn give_up(sender: &SyncSender<CopyPiece>) {
     // If the thread does not receive this error, it already has another one.
     let _ = sender.send(Err(Error::new(ErrorKind::Interrupted, "the client abandoned the COPY")));
 }

@@ -2,33 +2,20 @@
 //! changed since.
 
 use super::bind::PreparedStatement;
-use crate::pg::error::PgError;
 use crate::pg::rows::columns_of;
-use crate::pg::statement::kind::StatementKind;
 use crate::pg::wire::outgoing::ResultColumn;
 use arrow::datatypes::SchemaRef;
-use atsdb::sql::Words;
+use atsdb::{Error, ErrorKind, Result};
 
 impl PreparedStatement {
-    /// Whether it may change rows and return rows. Its columns must be checked before it is executed.
-    pub(super) fn may_return_changes(&self) -> bool {
-        self.columns.is_some()
-            && match self.kind {
-                StatementKind::Change(_) => true,
-                StatementKind::Query => Words::new(&self.text).accept("with"),
-                _ => false,
-            }
-    }
-
-    /// Checks the columns that the store describes now.
-    pub(super) fn check_described(&self, found: Option<&SchemaRef>) -> Result<(), PgError> {
-        let Some(found) = found else { return Ok(()) };
+    /// Checks the columns of an answer of the store.
+    pub(super) fn check_described(&self, found: &SchemaRef) -> Result<()> {
         check_columns(self.columns.as_deref(), &columns_of(found))?;
         self.check_names(found)
     }
 
     /// Checks the names of the columns that show columns of tables. The names of others may depend on parameters.
-    pub(super) fn check_names(&self, found: &SchemaRef) -> Result<(), PgError> {
+    pub(super) fn check_names(&self, found: &SchemaRef) -> Result<()> {
         let (Some(columns), Some(described)) = (&self.columns, &self.described) else { return Ok(()) };
         let mut names = columns.iter().zip(described.fields().iter().zip(found.fields()));
         match names.all(|(column, (described, found))| column.origin.is_none() || described.name() == found.name()) {
@@ -39,7 +26,7 @@ impl PreparedStatement {
 }
 
 /// Checks that the columns have the types that were described to the client.
-pub(super) fn check_columns(announced: Option<&[ResultColumn]>, found: &[ResultColumn]) -> Result<(), PgError> {
+pub(super) fn check_columns(announced: Option<&[ResultColumn]>, found: &[ResultColumn]) -> Result<()> {
     let same = announced.is_some_and(|announced| {
         announced.len() == found.len()
             && announced.iter().zip(found).all(|(announced, found)| announced.type_id == found.type_id)
@@ -50,6 +37,6 @@ pub(super) fn check_columns(announced: Option<&[ResultColumn]>, found: &[ResultC
     }
 }
 
-fn columns_changed() -> PgError {
-    PgError::error("0A000", "cached plan must not change result type").with_hint("prepare it again")
+fn columns_changed() -> Error {
+    Error::new(ErrorKind::Sql, "cached plan must not change result type").with_hint("prepare it again")
 }

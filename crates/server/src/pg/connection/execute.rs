@@ -20,6 +20,7 @@ use crate::pg::statement::kind::StatementKind;
 use crate::pg::statement::storage::ignored_parameters;
 use crate::pg::types::known;
 use crate::pg::wire::outgoing::{ResultColumn, take_columns};
+use arrow::datatypes::SchemaRef;
 use atsdb::SearchPath;
 use atsdb::sql::{Answer, CopyStatement, Skipped};
 use datafusion::common::ScalarValue;
@@ -89,13 +90,7 @@ impl Connection {
                 self.take_permit()?;
                 let answer = match self.at_once.take() {
                     Some(AnswerAtOnce::Executed(answer)) => answer,
-                    _ => {
-                        if statement.may_return_changes() {
-                            let present = self.session.prepare(&statement.text, &statement.declared_types)?;
-                            statement.check_described(present.schema())?;
-                        }
-                        self.session.execute_prepared(prepared, values)?
-                    }
+                    _ => self.session.execute_prepared(prepared, values, &|found| statement.check_described(found))?,
                 };
                 self.of_prepared(statement, answer)
             }
@@ -108,9 +103,6 @@ impl Connection {
                 let bound = bound.as_deref();
                 let prepared = self.session.prepare(bound.unwrap_or(&statement.text), types);
                 let prepared = prepared.map_err(|error| error_in(bound, error))?;
-                if statement.may_return_changes() {
-                    statement.check_described(prepared.schema())?;
-                }
                 // The store takes the numbers of objects as texts, if it takes them at all.
                 let values: Vec<ScalarValue> = values
                     .iter()
@@ -122,7 +114,8 @@ impl Connection {
                         _ => value.clone(),
                     })
                     .collect();
-                let answer = self.session.execute_prepared(&prepared, &values);
+                let check = |found: &SchemaRef| statement.check_described(found);
+                let answer = self.session.execute_prepared(&prepared, &values, &check);
                 let answer = answer.map_err(|error| error_in(bound, error))?;
                 self.of_prepared(statement, answer)
             }

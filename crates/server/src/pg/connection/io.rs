@@ -49,7 +49,6 @@ pub(in crate::pg) struct Io {
     pub(in crate::pg) permit: Option<StatementPermit>,
     /// What that statement holds meanwhile.
     pub(in crate::pg) holds: Holds,
-    memory: RequestMemory,
     /// The memory of a long frame: of its bytes and of the message made of them.
     reservation: MemoryReservation,
     /// How long a client may send nothing in the middle of a long frame.
@@ -76,7 +75,6 @@ impl Io {
             phase,
             permit: None,
             holds: Holds::default(),
-            memory: memory.clone(),
             reservation: memory.reservation(),
             read_time_max,
             termination: None,
@@ -86,7 +84,7 @@ impl Io {
 
     /// A reservation for what is made of frames, which is empty.
     pub(in crate::pg) fn further_reservation(&self) -> MemoryReservation {
-        self.memory.reservation()
+        self.reservation.beside()
     }
 
     /// Enlarges a reservation, on a thread that may block. Others use the statement's permit meanwhile: whoever has the
