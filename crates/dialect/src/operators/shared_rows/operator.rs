@@ -9,10 +9,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, InputDistributionRequirements, Partitioning,
-    PlanProperties,
-};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use futures::{TryStreamExt, stream};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -126,18 +123,10 @@ impl DisplayAs for SharedRowsExec {
 }
 
 impl ExecutionPlan for SharedRowsExec {
-    plan_methods!(properties, no_expressions, recomputed);
+    plan_methods!(properties, no_expressions, recomputed, input, single_partition);
 
     fn name(&self) -> &str {
         "SharedRowsExec"
-    }
-
-    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        InputDistributionRequirements::new(vec![Distribution::SinglePartition])
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn replace_children(

@@ -178,14 +178,10 @@ impl DisplayAs for UnknownRowsExec {
 }
 
 impl ExecutionPlan for UnknownRowsExec {
-    plan_methods!(properties, no_expressions);
+    plan_methods!(properties, no_expressions, input);
 
     fn name(&self) -> &str {
         "UnknownRowsExec"
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
