@@ -85,7 +85,7 @@ impl DisplayAs for HiddenStep {
 }
 
 impl ExecutionPlan for HiddenStep {
-    plan_methods!(properties, no_expressions, keeps_order);
+    plan_methods!(properties, no_expressions, recomputed, keeps_order);
 
     fn name(&self) -> &str {
         "HiddenStep"
@@ -104,10 +104,6 @@ impl ExecutionPlan for HiddenStep {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.with_step(children)
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         self.with_step(children)
     }
 

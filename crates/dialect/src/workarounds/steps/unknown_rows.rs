@@ -178,7 +178,7 @@ impl DisplayAs for UnknownRowsExec {
 }
 
 impl ExecutionPlan for UnknownRowsExec {
-    plan_methods!(properties, no_expressions, input);
+    plan_methods!(properties, no_expressions, recomputed, input);
 
     fn name(&self) -> &str {
         "UnknownRowsExec"
@@ -193,10 +193,6 @@ impl ExecutionPlan for UnknownRowsExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.with_input(children)
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         self.with_input(children)
     }
 
