@@ -12,8 +12,7 @@
 //! | `output` | results as text and as files, one source file for each format |
 //! | `console` | messages, Ctrl-C, progress, numbers for people |
 
-// The program's results are its purpose. Messages go through `console::stderr`.
-#![allow(clippy::print_stdout)]
+#![expect(clippy::print_stdout, reason = "results are the purpose of the program; messages go through `console`")]
 
 mod args;
 mod commands;

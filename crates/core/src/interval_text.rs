@@ -2,7 +2,8 @@
 //!
 //! Owned here: writing. Not owned: reading ([`interval`](mod@crate::interval)).
 
-use crate::time::DAY_NANOSECONDS;
+use crate::calendar_text::push_clock;
+use crate::time::{DAY_NANOSECONDS, TimeUnit};
 use std::fmt::Write;
 
 /// Writes an interval. Units that are zero are left out. A fraction of a second has up to nine digits.
@@ -28,14 +29,7 @@ pub fn interval_text(months: i32, days: i32, nanoseconds: i64) -> String {
         } else if is_before_negative {
             out.push('+');
         }
-        let magnitude = nanoseconds.unsigned_abs();
-        let seconds = magnitude / 1_000_000_000;
-        let _ = write!(out, "{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60);
-        if !magnitude.is_multiple_of(1_000_000_000) {
-            let digits = format!("{:09}", magnitude % 1_000_000_000);
-            out.push('.');
-            out.push_str(digits.trim_end_matches('0'));
-        }
+        push_clock(&mut out, nanoseconds.unsigned_abs(), TimeUnit::Nanosecond);
     }
     out
 }

@@ -14,7 +14,7 @@ use crate::checksum;
 use crate::error::Error;
 use crate::id::{ColumnId, TableId};
 use crate::refusal;
-use crate::store::StageId;
+use crate::store::{Finding, StageId};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -83,8 +83,20 @@ impl fmt::Display for ListKey {
     }
 }
 
+/// The damage of lists that differ from their records. A list without entries has no record.
+pub fn damage_of_lists(
+    found: &BTreeMap<ListKey, ListState>,
+    recorded: &BTreeMap<ListKey, ListState>,
+) -> impl Iterator<Item = Finding> {
+    let missing = recorded.keys().filter(move |key| !found.contains_key(*key));
+    found.keys().chain(missing).filter_map(move |key| {
+        let [found, recorded] = [found, recorded].map(|states| states.get(key).copied().unwrap_or_default());
+        (found != recorded).then(|| Finding::damage(key.to_string(), describe_mismatch(found, recorded)))
+    })
+}
+
 /// Describes how a list differs from its record.
-pub fn describe_mismatch(found: ListState, recorded: ListState) -> String {
+fn describe_mismatch(found: ListState, recorded: ListState) -> String {
     if found.count == recorded.count {
         return format!("some of its {} entries are not those that were written", found.count);
     }
@@ -231,6 +243,25 @@ mod tests {
         assert_eq!(changes.iter().collect::<Vec<_>>(), [(key, both.state(table))]);
         changes.subtract(key, both.state(table));
         assert_eq!(changes.iter().count(), 0);
+    }
+
+    #[test]
+    fn lists_that_differ_from_their_records_are_damaged() {
+        let state = |count: i64| ListState { count, hash: 5 };
+        let [same, changed, unrecorded, missing, empty] =
+            [1, 2, 3, 4, 5].map(|table| ListKey::chunks(None, TableId(table)));
+        let found = BTreeMap::from([(same, state(1)), (changed, state(2)), (unrecorded, state(3))]);
+        let recorded =
+            BTreeMap::from([(same, state(1)), (changed, state(1)), (missing, state(4)), (empty, ListState::default())]);
+        let damage: Vec<Finding> = damage_of_lists(&found, &recorded).collect();
+        assert_eq!(
+            damage,
+            [
+                Finding::damage(changed.to_string(), "it has 2 entries, and 1 were written"),
+                Finding::damage(unrecorded.to_string(), "it has 3 entries, and 0 were written"),
+                Finding::damage(missing.to_string(), "it has 0 entries, and 4 were written"),
+            ]
+        );
     }
 
     #[test]

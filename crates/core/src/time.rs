@@ -178,6 +178,16 @@ pub fn civil_from_days(days: i64) -> (i64, u32, u32) {
     (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
+/// The Julian day of 1970-01-01, as PostgreSQL counts: days begin at midnight.
+pub const EPOCH_JULIAN_DAY: i64 = 2_440_588;
+
+/// Returns the days since 1970-01-01 of the Monday of a year's first week of ISO 8601, which has its fourth of January.
+pub fn first_iso_monday(year: i64) -> i64 {
+    let fourth = days_from_civil(year, 1, 4);
+    // The epoch began on a Thursday.
+    fourth - (fourth + 3).rem_euclid(7)
+}
+
 /// Returns the number of days in a month.
 pub fn days_in_month(year: i64, month: u32) -> u32 {
     match month {
@@ -223,6 +233,8 @@ mod tests {
             assert_eq!(days_from_civil(year, month, day), days);
         }
         assert_eq!(civil_from_days(11_016), (2000, 2, 29));
+        let mondays = [2020, 2021, 2024].map(|year| civil_from_days(first_iso_monday(year)));
+        assert_eq!(mondays, [(2019, 12, 30), (2021, 1, 4), (2024, 1, 1)]);
     }
 
     #[test]

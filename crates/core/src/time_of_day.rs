@@ -1,4 +1,6 @@
-//! Times of day: microseconds since midnight, and their text.
+//! Times of day in text, as microseconds since midnight.
+//!
+//! Owned here: reading. Not owned: writing ([`calendar_text`](mod@crate::calendar_text)).
 
 use crate::time::DAY_MICROSECONDS;
 use crate::time_text::leading_number;
@@ -68,16 +70,6 @@ fn is_compact(text: &[u8]) -> bool {
     matches!(text.iter().take_while(|byte| byte.is_ascii_digit()).count(), 4 | 6)
 }
 
-/// Writes a time of day: `12:30:00`, and a fraction of a second without zeros at its end.
-pub fn format(time: i64) -> String {
-    let (seconds, fraction) = (time.div_euclid(1_000_000), time.rem_euclid(1_000_000));
-    let whole = format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    match fraction {
-        0 => whole,
-        _ => format!("{whole}.{}", format!("{fraction:06}").trim_end_matches('0')),
-    }
-}
-
 /// One or two digits that make at most `most`.
 fn number(rest: &mut &[u8], most: i64) -> Option<i64> {
     let (value, length) = leading_number(rest, 2)?;
@@ -103,6 +95,7 @@ fn microseconds(rest: &mut &[u8]) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calendar_text;
 
     #[test]
     fn times_are_read_and_written() {
@@ -142,7 +135,7 @@ mod tests {
         let expected = [Some("01:02:03"), Some("01:02"), Some("04:05:06.5 PM")];
         assert_eq!((&texts[..3], texts[3..].iter().flatten().count()), (&expected[..], 0));
         for text in ["00:00:00", "04:05:06.789", "23:59:59.999999", "12:00:00.1"] {
-            assert_eq!(parse(text).map(format).as_deref(), Some(text));
+            assert_eq!(parse(text).map(calendar_text::time).as_deref(), Some(text));
         }
     }
 }

@@ -1,5 +1,5 @@
 //! `make fuzz TARGET=... SECONDS=...`: runs one target, or all, for as long as wanted.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
 use atsdb_fuzz::{Limit, fuzz, targets};
 use std::path::Path;

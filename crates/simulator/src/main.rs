@@ -1,5 +1,5 @@
 //! `make simulate SECONDS=...`: runs as many histories as wanted.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
 use atsdb_simulator::{Limit, Setting, are_there, simulate};
 use std::process::ExitCode;

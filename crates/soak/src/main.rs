@@ -5,7 +5,7 @@
 //! Owned here: the driver, which starts this program again for each worker ([`driver`]), the workers ([`workers`]),
 //! measuring ([`sample`]), comparing ([`trend`]), checking ([`check`]) and drawing ([`plot`]). Not owned: the
 //! correctness of single operations, which the tests of each crate check.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
 mod check;
 mod driver;

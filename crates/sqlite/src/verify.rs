@@ -9,7 +9,7 @@ use crate::row_pages;
 use crate::schema::COLUMN_BITS;
 use crate::split::page_location::PAGE_LOCATION_MIN;
 use atsdb_core::checksum;
-use atsdb_core::list::{self, ChunkSums, ListKey, ListState};
+use atsdb_core::list::{ChunkSums, ListKey, ListState, damage_of_lists};
 use atsdb_core::store::Finding;
 use atsdb_core::stored_table;
 use atsdb_core::{ColumnId, StageId, TableId};
@@ -70,10 +70,6 @@ pub(crate) fn unreadable(location: &str, error: rusqlite::Error, path: &Path) ->
     Finding::from_error(location, problem, &Failure::Sqlite(error).into_error(path))
 }
 
-fn finding(location: impl Into<String>, problem: impl Into<String>) -> Finding {
-    Finding::damage(location, problem)
-}
-
 /// Converts a line of SQLite's own check to a finding. It also reports as a line of text that it could not read a page.
 fn finding_of_integrity_check(line: &str) -> Finding {
     let code = line.rsplit_once("error code=").and_then(|(_, code)| code.trim().parse::<i32>().ok());
@@ -81,7 +77,7 @@ fn finding_of_integrity_check(line: &str) -> Finding {
         code != ffi::SQLITE_IOERR_CORRUPTFS
             && matches!(code & 0xff, ffi::SQLITE_NOMEM | ffi::SQLITE_IOERR | ffi::SQLITE_FULL | ffi::SQLITE_CANTOPEN)
     };
-    Finding { is_damage: !code.is_some_and(is_short), ..finding("SQLite", line) }
+    Finding { is_damage: !code.is_some_and(is_short), ..Finding::damage("SQLite", line) }
 }
 
 /// Whether a line reports a problem, rather than that all is well or which file the next lines are about.
@@ -103,7 +99,7 @@ fn ask(connection: &Connection, query: &str, findings: &mut Vec<Finding>) -> rus
     let mut statement = connection.prepare(query)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        findings.push(finding(row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        findings.push(Finding::damage(row.get::<_, String>(0)?, row.get::<_, String>(1)?));
     }
     Ok(())
 }
@@ -125,7 +121,7 @@ fn pages(connection: &Connection, has_row_pages: bool, findings: &mut Vec<Findin
     let mut next_present = || -> rusqlite::Result<Option<PresentPages>> {
         present.next()?.map(|row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).transpose()
     };
-    let orphan = |payload: i64| finding(format!("payload {payload}"), "its pages belong to no chunk");
+    let orphan = |payload: i64| Finding::damage(format!("payload {payload}"), "its pages belong to no chunk");
     let mut group = next_present()?;
     while let Some(row) = expected.next()? {
         let (payload, chunk): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
@@ -141,7 +137,7 @@ fn pages(connection: &Connection, has_row_pages: bool, findings: &mut Vec<Findin
         }
         if let Some(chunk) = chunk.filter(|_| (pages_found, bytes_found) != (page_count, byte_count)) {
             let problem = format!("has {pages_found} pages of {bytes_found} bytes, not {page_count} of {byte_count}");
-            findings.push(finding(chunk, problem));
+            findings.push(Finding::damage(chunk, problem));
         }
     }
     while let Some((found, ..)) = group {
@@ -162,12 +158,12 @@ fn pages_in_rows(connection: &Connection, findings: &mut Vec<Finding>) -> rusqli
         let bytes = |pages: &[(ColumnId, &[u8])]| pages.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
         if pages.is_none_or(|pages| (pages.len() as u64, bytes(&pages)) != expected) {
             let problem = "its row does not have the pages that it lists";
-            findings.push(finding(format!("chunk {}", row.get::<_, i64>(0)?), problem));
+            findings.push(Finding::damage(format!("chunk {}", row.get::<_, i64>(0)?), problem));
         }
         // Pages that the chunk gets later, for an index, would be under this number.
         if row.get::<_, i64>(0)? != row.get::<_, i64>(4)? {
             let problem = "the number of its pages is not its own";
-            findings.push(finding(format!("chunk {}", row.get::<_, i64>(0)?), problem));
+            findings.push(Finding::damage(format!("chunk {}", row.get::<_, i64>(0)?), problem));
         }
     }
     Ok(())
@@ -180,7 +176,7 @@ fn definitions(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite
         let location = format!("table {}", row.get::<_, i64>(0)?);
         let (name, key, json): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(3)?);
         let problems = stored_table::problems(TableId(row.get(0)?), &name, &key, &json, row.get(4)?);
-        findings.extend(problems.into_iter().map(|problem| finding(&location, problem)));
+        findings.extend(problems.into_iter().map(|problem| Finding::damage(&location, problem)));
     }
     Ok(())
 }
@@ -193,7 +189,7 @@ fn strings(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Re
         let value = row.get_ref(3)?.as_blob().unwrap_or_default();
         if row.get::<_, i64>(4)? != checksum::of_string(TableId(table), ColumnId(column), index, value) {
             let location = format!("dictionary of column {column} of table {table}");
-            findings.push(finding(location, format!("string {index} is damaged")));
+            findings.push(Finding::damage(location, format!("string {index} is damaged")));
         }
     }
     Ok(())
@@ -205,14 +201,14 @@ fn counters(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::R
     while let Some(row) = rows.next()? {
         let key: String = row.get(0)?;
         let problem = counter::problem(&key, row.get_ref(1)?.as_blob().ok());
-        findings.extend(problem.map(|problem| finding(&key, problem)));
+        findings.extend(problem.map(|problem| Finding::damage(&key, problem)));
     }
     Ok(())
 }
 
 /// Compares the tables with the records of their lists.
 fn lists(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Result<()> {
-    let mut recorded = list_rows::all(connection, "true")?;
+    let recorded = list_rows::all(connection, "true")?;
     let mut found: BTreeMap<ListKey, ListState> = BTreeMap::new();
     let mut statement = connection.prepare("SELECT id, version, checksum, name_key, stage FROM atsdb_table")?;
     let mut rows = statement.query([])?;
@@ -243,14 +239,7 @@ fn lists(connection: &Connection, findings: &mut Vec<Finding>) -> rusqlite::Resu
         *hashes += i128::from(checksum::of_bytes(row.get_ref(2)?.as_blob()?));
     }
     found.extend(dictionaries.into_iter().map(|(key, (count, hashes))| (key, ListState::for_strings(count, hashes))));
-    for (key, state) in found {
-        let recorded = recorded.remove(&key).unwrap_or_default();
-        findings
-            .extend((state != recorded).then(|| finding(key.to_string(), list::describe_mismatch(state, recorded))));
-    }
-    for (key, recorded) in recorded.into_iter().filter(|(_, recorded)| *recorded != ListState::default()) {
-        findings.push(finding(key.to_string(), list::describe_mismatch(ListState::default(), recorded)));
-    }
+    findings.extend(damage_of_lists(&found, &recorded));
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use crate::directory::PageDirectory;
 use crate::error::Attempt;
 use crate::{list_rows, pages};
 use atsdb_core::checksum;
-use atsdb_core::list::{self, ListKey, ListState};
+use atsdb_core::list::{ListKey, ListState, damage_of_lists};
 use atsdb_core::store::Finding;
 use atsdb_core::stored_table;
 use atsdb_core::{ColumnId, StageId, TableId};
@@ -78,7 +78,7 @@ pub(crate) fn verify(connection: &mut dyn Connection, server: &dyn Server) -> At
     for (what, problem, sql) in CONSISTENCY_QUERIES {
         note(&mut findings, what, |found| {
             for row in connection.query(sql, &[])? {
-                found.push(finding(format!("{what} {}", row.int(0)?), problem));
+                found.push(Finding::damage(format!("{what} {}", row.int(0)?), problem));
             }
             Ok(())
         })?;
@@ -107,10 +107,6 @@ fn note(
         }
         Ok(()) => Ok(()),
     }
-}
-
-fn finding(location: impl Into<String>, problem: impl Into<String>) -> Finding {
-    Finding::damage(location, problem)
 }
 
 /// Compares chunks with the existing parts.
@@ -151,12 +147,12 @@ fn payloads_between(
         let (chunk, expected) = (format!("chunk {}", row.int(0)?), row.int(3)?);
         let found = present.remove(&(row.int(1)?, row.int(2)? != 0)).unwrap_or(0);
         if found != expected {
-            findings.push(finding(&chunk, format!("has pages of {found} bytes, not of {expected}")));
+            findings.push(Finding::damage(&chunk, format!("has pages of {found} bytes, not of {expected}")));
         }
         let listed = PageDirectory::from_bytes(&row.bytes(4)?);
         let listed = listed.map(|pages| pages.0.iter().map(|location| i64::from(location.byte_count)).sum::<i64>());
         if !listed.is_ok_and(|listed| listed == expected) {
-            findings.push(finding(chunk, "its list of pages is damaged"));
+            findings.push(Finding::damage(chunk, "its list of pages is damaged"));
         }
     }
     for row in connection.query("SELECT payload FROM atsdb_garbage WHERE payload >= $1 AND payload < $2", &range)? {
@@ -164,7 +160,9 @@ fn payloads_between(
         present.retain(|(found, _), _| *found != payload);
     }
     findings.extend(
-        present.into_keys().map(|(payload, _)| finding(format!("payload {payload}"), "its pages belong to no chunk")),
+        present
+            .into_keys()
+            .map(|(payload, _)| Finding::damage(format!("payload {payload}"), "its pages belong to no chunk")),
     );
     Ok(())
 }
@@ -176,7 +174,7 @@ fn definitions(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> 
         let location = format!("table {id}");
         let (name, key, json) = (row.text(2)?, row.text(3)?, row.text(4)?);
         let problems = stored_table::problems(TableId(id), &name, &key, &json, checksum);
-        findings.extend(problems.into_iter().map(|problem| finding(&location, problem)));
+        findings.extend(problems.into_iter().map(|problem| Finding::damage(&location, problem)));
     }
     Ok(())
 }
@@ -198,7 +196,7 @@ fn strings(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> Atte
                 let expected = checksum::of_string(TableId(table), ColumnId(column), index, &value);
                 if (hash, checksum) != (checksum::of_bytes(&value), expected) {
                     let location = format!("dictionary of column {column} of table {table}");
-                    findings.push(finding(location, format!("string {index} is damaged")));
+                    findings.push(Finding::damage(location, format!("string {index} is damaged")));
                 }
                 first = i64::from(index) + 1;
             }
@@ -209,7 +207,7 @@ fn strings(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> Atte
 
 /// Compares the tables with the records of their lists.
 fn lists(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> Attempt<()> {
-    let mut recorded = list_rows::all(connection, "stage >= 0", &[])?;
+    let recorded = list_rows::all(connection, "stage >= 0", &[])?;
     let mut found = list_rows::of_chunks(connection, "id > 0", &[])?;
     for mut row in connection.query("SELECT id, version, checksum, name_key, stage FROM atsdb_table", &[])? {
         let state = found.entry(ListKey::tables(Some(StageId(row.int(4)?)))).or_default();
@@ -222,13 +220,6 @@ fn lists(connection: &mut dyn Connection, findings: &mut Vec<Finding>) -> Attemp
         let key = ListKey::dictionary(TableId(row.int(0)?), ColumnId(row.number(1)?));
         found.insert(key, ListState::for_strings(row.int(2)?, list_rows::wide_integer(&mut row, 3)?));
     }
-    for (key, state) in found {
-        let recorded = recorded.remove(&key).unwrap_or_default();
-        findings
-            .extend((state != recorded).then(|| finding(key.to_string(), list::describe_mismatch(state, recorded))));
-    }
-    for (key, recorded) in recorded.into_iter().filter(|(_, recorded)| *recorded != ListState::default()) {
-        findings.push(finding(key.to_string(), list::describe_mismatch(ListState::default(), recorded)));
-    }
+    findings.extend(damage_of_lists(&found, &recorded));
     Ok(())
 }

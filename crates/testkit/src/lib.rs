@@ -22,7 +22,7 @@ pub use store::{Case, OpenStore, cases, one_chunk, store_conformance};
 ///
 /// # Panics
 /// The variable is not a number.
-#[allow(clippy::print_stderr, reason = "a failure must show its seed")]
+#[expect(clippy::print_stderr, reason = "a failure must show its seed")]
 pub fn seed() -> u64 {
     let seed = std::env::var("ATSDB_TEST_SEED").map_or(1, |text| text.parse().expect("ATSDB_TEST_SEED is a number"));
     eprintln!("ATSDB_TEST_SEED={seed}");
@@ -30,7 +30,7 @@ pub fn seed() -> u64 {
 }
 
 /// Reports that a test, or a part of it, is skipped here.
-#[allow(clippy::print_stderr, reason = "a test that is skipped has to say so")]
+#[expect(clippy::print_stderr, reason = "a test that is skipped has to say so")]
 pub fn skipped(why: &str) {
     eprintln!("skipped: {why}");
 }

@@ -1,21 +1,22 @@
 //! English names of weekdays and months.
 
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+/// The names of the weekdays, from Sunday.
+pub const WEEKDAY_NAMES: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// The names of the months with their numbers.
-const MONTHS: [(&str, i64); 12] = [
-    ("january", 1),
-    ("february", 2),
-    ("march", 3),
-    ("april", 4),
-    ("may", 5),
-    ("june", 6),
-    ("july", 7),
-    ("august", 8),
-    ("september", 9),
-    ("october", 10),
-    ("november", 11),
-    ("december", 12),
+/// The names of the months.
+pub const MONTH_NAMES: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 ];
 
 /// The word at the beginning of a text.
@@ -28,20 +29,28 @@ fn is_name(word: &[u8], name: &str) -> bool {
     word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3])
 }
 
+fn is_name_of_weekday(word: &[u8]) -> bool {
+    WEEKDAY_NAMES.iter().any(|name| is_name(word, name))
+}
+
+fn month_of_word(word: &[u8]) -> Option<i64> {
+    (1..).zip(MONTH_NAMES).find(|(_, name)| is_name(word, name)).map(|(month, _)| month)
+}
+
 /// Whether a word is the English name of a weekday, in full or its first three letters.
 pub fn is_weekday(word: &str) -> bool {
-    WEEKDAYS.iter().any(|name| is_name(word.as_bytes(), name))
+    is_name_of_weekday(word.as_bytes())
 }
 
 /// The number of the month with an English name, in full or its first three letters.
 pub fn month_named(word: &str) -> Option<i64> {
-    MONTHS.iter().find(|(name, _)| is_name(word.as_bytes(), name)).map(|(_, month)| *month)
+    month_of_word(word.as_bytes())
 }
 
 /// The length of an English weekday at the beginning, with the comma and the blank after it; 0 if there is none.
 pub(super) fn weekday_length(bytes: &[u8]) -> usize {
     let word = leading_word(bytes);
-    if !WEEKDAYS.iter().any(|name| is_name(word, name)) {
+    if !is_name_of_weekday(word) {
         return 0;
     }
     let comma = usize::from(bytes.get(word.len()) == Some(&b','));
@@ -51,6 +60,5 @@ pub(super) fn weekday_length(bytes: &[u8]) -> usize {
 /// An English month's name: its number and length.
 pub(super) fn month_word(bytes: &[u8]) -> Option<(i64, usize)> {
     let word = leading_word(bytes);
-    let (_, month) = MONTHS.iter().find(|(name, _)| is_name(word, name))?;
-    Some((*month, word.len()))
+    Some((month_of_word(word)?, word.len()))
 }

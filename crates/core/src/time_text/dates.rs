@@ -1,6 +1,6 @@
 //! Dates at the beginning of a text.
 
-use crate::time::{civil_from_days, days_from_civil};
+use crate::time::{civil_from_days, first_iso_monday};
 use crate::time_text::calendar_words::month_word;
 use crate::time_text::forms::{DateOrder, TimeForms};
 use crate::time_text::parts::{days_of_date, leading_number, two_digits};
@@ -89,11 +89,9 @@ pub(super) fn period(bytes: &[u8]) -> Option<DateText> {
     Some(DateText { is_period: true, ..DateText::of_days(days, bytes.len()) })
 }
 
-/// The Monday of a week of ISO 8601. The first week of a year has its fourth of January.
+/// The Monday of a week of ISO 8601.
 fn first_day_of_week(year: i64, (week, rest): (i64, &[u8])) -> Option<i64> {
-    let fourth = days_from_civil(year, 1, 4);
-    // The epoch began on a Thursday.
-    let monday = fourth - (fourth + 3).rem_euclid(7) + (week - 1) * 7;
+    let monday = first_iso_monday(year) + (week - 1) * 7;
     let (year_of_thursday, ..) = civil_from_days(monday + 3);
     (rest.is_empty() && week >= 1 && year_of_thursday == year).then_some(monday)
 }
@@ -108,8 +106,11 @@ pub(super) fn without_separators(bytes: &[u8]) -> Option<(DateText, &[u8])> {
     Some((DateText::of_days(days, bytes.len() - rest.len()), rest))
 }
 
-/// Two-digit years from this one on are in the twentieth century, smaller ones in the twenty-first.
-const SHORT_YEAR_PIVOT: i64 = 70;
+/// The year that is written with its last two digits: in the twentieth century from 70 on, smaller ones in the
+/// twenty-first.
+pub fn full_year(short: i64) -> i64 {
+    if short < 70 { 2_000 + short } else { 1_900 + short }
+}
 
 /// `dd/mm/yyyy`, `mm/dd/yyyy`, with `-` or `.` too (with points the day is first), and `dd-Mon-yyyy`. The year may have
 /// two digits behind `/` or a month's name; behind a point only if a time of day follows, an order is given, or all
@@ -145,8 +146,7 @@ pub(super) fn year_last(bytes: &[u8], forms: &TimeForms) -> Option<DateText> {
     if !(year_digits == 4 || (is_short && is_short_allowed)) || next.is_some_and(u8::is_ascii_digit) {
         return None;
     }
-    let century = if year < SHORT_YEAR_PIVOT { 2_000 } else { 1_900 };
-    let year = if is_short { century + year } else { year };
+    let year = if is_short { full_year(year) } else { year };
     if is_word || separator == b'.' {
         let date = DateText::of_days(days_of_date(year, second, first)?, length);
         let is_unclear = is_short && !is_word && !is_dated;
@@ -184,6 +184,7 @@ pub(super) fn month_word_first(bytes: &[u8]) -> Option<DateText> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::days_from_civil;
 
     #[test]
     fn dates_that_start_with_the_year() {

@@ -18,9 +18,9 @@ mod forms_tests;
 mod parts;
 mod written;
 
-pub use calendar_words::{is_weekday, month_named};
+pub use calendar_words::{MONTH_NAMES, WEEKDAY_NAMES, is_weekday, month_named};
 pub use clocks::{Clock, clock};
-pub use dates::{OrderSeen, year_first};
+pub use dates::{OrderSeen, full_year, year_first};
 pub use forms::{CompactTimes, DateOrder, DateReading, TimeForms};
 pub use parts::{days_of_date, leading_number, utc_offset};
 pub use written::{Rest, WrittenTime, parse_time};

@@ -5,7 +5,8 @@
 //!
 //! The first three have a rule that finds them in a plan, a node of the logical plan and an operator of the physical
 //! plan, which [`planner`] creates from the node, and the first two have syntax or functions. The others have a rule
-//! that adds its operator to a physical plan. [`plan_methods`] has the methods that are the same in most operators.
+//! that adds its operator to a physical plan. [`plan_methods`] has the methods that are the same in most operators and
+//! rules.
 //!
 //! Not owned: buckets of time (`functions`).
 

@@ -5,8 +5,10 @@
 //! first, as `SHOW datestyle` says.
 
 use super::zone::Zone;
-use atsdb_core::time::{DAY_SECONDS, days_from_civil};
-use atsdb_core::time_text::{Clock, OrderSeen, TimeForms, WrittenTime, clock, days_of_date, is_weekday, month_named};
+use atsdb_core::time::{DAY_SECONDS, EPOCH_JULIAN_DAY, days_from_civil};
+use atsdb_core::time_text::{
+    Clock, OrderSeen, TimeForms, WrittenTime, clock, days_of_date, full_year, is_weekday, month_named,
+};
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,14 +33,8 @@ const FILLERS: [&str; 3] = ["ad", "at", "on"];
 /// The letter between a date and a time of day.
 const TIME_MARK: &str = "t";
 
-/// The Julian day of 1970-01-01.
-const JULIAN_EPOCH: i64 = 2_440_588;
-
 /// The last Julian day of PostgreSQL's dates.
 const JULIAN_MAX: i64 = 2_147_483_493;
-
-/// Years of two digits from here on are of the twentieth century, smaller ones of the twenty-first.
-const SHORT_YEAR_PIVOT: i64 = 70;
 
 /// The last year of PostgreSQL's dates.
 const YEAR_MAX: i64 = 5_874_897;
@@ -186,7 +182,7 @@ impl<'a> TimeParts<'a> {
             TimeToken::Zone(zone) => self.set_zone(zone),
             TimeToken::JulianDay(text) if self.has_no_date() => {
                 let day = text[1..].parse::<i64>().ok().filter(|day| *day <= JULIAN_MAX)?;
-                self.days = Some(day - JULIAN_EPOCH);
+                self.days = Some(day - EPOCH_JULIAN_DAY);
                 Some(())
             }
             TimeToken::JulianDay(_) => None,
@@ -350,8 +346,7 @@ impl<'a> TimeParts<'a> {
         let year = match self.year? {
             0 if !self.is_short_year => return None,
             year if self.is_before_christ => 1 - year,
-            year if self.is_short_year && year < SHORT_YEAR_PIVOT => 2_000 + year,
-            year if self.is_short_year => 1_900 + year,
+            year if self.is_short_year => full_year(year),
             year => year,
         };
         let Some(day) = self.day_of_year else { return days_of_date(year, self.month?, self.day?) };

@@ -32,9 +32,21 @@ pub fn scalar((value, scale): (i128, i8)) -> ScalarValue {
     ScalarValue::Decimal128(Some(value), precision.unwrap_or(DECIMAL_DIGITS_MAX), scale)
 }
 
+/// The number of digits that a decimal type has before the point. Negative if the first ones after the point are always
+/// zero.
+pub fn digits_before(precision: u8, scale: i8) -> i16 {
+    i16::from(precision) - i16::from(scale)
+}
+
+/// The precision for this many digits before and behind the point, as far as a decimal has room for them.
+pub fn precision_of(before: i16, behind: i8) -> u8 {
+    let digits = (before + i16::from(behind)).clamp(1, DECIMAL_DIGITS_MAX.into());
+    u8::try_from(digits).unwrap_or(DECIMAL_DIGITS_MAX)
+}
+
 /// The error for a result with more digits than a decimal with this many after the point can have.
 pub fn too_many_digits(scale: i8) -> Error {
-    let before_point = i16::from(DECIMAL_DIGITS_MAX) - i16::from(scale);
+    let before_point = digits_before(DECIMAL_DIGITS_MAX, scale);
     Error::invalid(format!("overflow: the result has more than {before_point} digits before the point"))
         .with_hint("compute with DOUBLE: CAST(x AS DOUBLE)")
 }

@@ -47,6 +47,20 @@ pub fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
     }
 }
 
+/// The constraint of a join other than `CROSS JOIN`, to be changed; `None` if a join of this kind has none.
+pub fn constraint_mut(operator: &mut JoinOperator) -> Option<&mut JoinConstraint> {
+    match operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint) => Some(constraint),
+        _ => None,
+    }
+}
+
 /// Whether a join with a constraint shows columns of both sides once.
 pub fn is_merging(constraint: &JoinConstraint) -> bool {
     matches!(constraint, JoinConstraint::Using(_) | JoinConstraint::Natural)

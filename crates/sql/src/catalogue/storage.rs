@@ -6,7 +6,7 @@ use super::relation::{
 use atsdb_codec::encoding_name;
 use atsdb_core::limits::INDEX_ID_MIN;
 use atsdb_core::time::{format_date, format_time};
-use atsdb_core::{Bound, ChunkEntry, Column, ColumnType, Result, Table, decimal, hex, time_of_day};
+use atsdb_core::{Bound, ChunkEntry, Column, ColumnType, Result, Table, calendar_text, decimal, hex};
 
 pub(super) const SLICES: Relation = Relation {
     name: "slices",
@@ -162,7 +162,7 @@ fn bound_text(column: &Column, bound: &Bound) -> Option<String> {
         (Bound::Int(time), ColumnType::Timestamp(unit)) => format_time(*time, unit),
         (Bound::Int(days), ColumnType::Date) => format_date(*days),
         (Bound::Int(value), ColumnType::Decimal { scale, .. }) => decimal::format((*value).into(), scale),
-        (Bound::Int(time), ColumnType::Time) => time_of_day::format(*time),
+        (Bound::Int(time), ColumnType::Time) => calendar_text::time(*time),
         (Bound::Bytes(bytes), ColumnType::Decimal { scale, .. }) => match decimal::from_bytes(bytes) {
             Some(value) => decimal::format(value, scale),
             None => return None,

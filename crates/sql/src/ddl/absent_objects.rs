@@ -3,16 +3,16 @@
 
 use atsdb_dialect::text::words::{Word, Words};
 
-/// The kinds of objects that no store has: their words, and the verb of the answer.
-const KINDS: [(&str, &str); 8] = [
-    ("aggregate", "DROP AGGREGATE"),
-    ("domain", "DROP DOMAIN"),
-    ("extension", "DROP EXTENSION"),
-    ("function", "DROP FUNCTION"),
-    ("policy", "DROP POLICY"),
-    ("procedure", "DROP PROCEDURE"),
-    ("rule", "DROP RULE"),
-    ("trigger", "DROP TRIGGER"),
+/// The statements that drop objects which no store has.
+const VERBS: [&str; 8] = [
+    "DROP AGGREGATE",
+    "DROP DOMAIN",
+    "DROP EXTENSION",
+    "DROP FUNCTION",
+    "DROP POLICY",
+    "DROP PROCEDURE",
+    "DROP RULE",
+    "DROP TRIGGER",
 ];
 
 /// A statement that drops objects which do not exist.
@@ -30,7 +30,10 @@ impl DropAbsent {
         if !words.accept("drop") {
             return None;
         }
-        let (kind, verb) = *KINDS.iter().find(|(kind, _)| words.accept(kind))?;
+        let (verb, noun) = VERBS.into_iter().find_map(|verb| {
+            let noun = verb.strip_prefix("DROP ")?.to_ascii_lowercase();
+            words.accept(&noun).then_some((verb, noun))
+        })?;
         if !words.accept("if") || !words.accept("exists") {
             return None;
         }
@@ -43,7 +46,7 @@ impl DropAbsent {
             } else {
                 String::new()
             };
-            messages.push(format!("{kind} \"{name}\"{of_relation} does not exist, skipping"));
+            messages.push(format!("{noun} \"{name}\"{of_relation} does not exist, skipping"));
             if !words.accept_symbol(',') {
                 break;
             }

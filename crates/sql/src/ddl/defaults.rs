@@ -12,7 +12,7 @@ use atsdb_codec::logical_type;
 use atsdb_core::interval_text::interval_text;
 use atsdb_core::time::{format_date, format_time};
 use atsdb_core::value::nearest_real;
-use atsdb_core::{Column, ColumnType, DefaultFunction, Error, Result, Value, array_text, decimal, hex, time_of_day};
+use atsdb_core::{Column, ColumnType, DefaultFunction, Error, Result, Value, array_text, calendar_text, decimal, hex};
 use atsdb_dialect::text::errors::{not_supported, sql_error};
 use atsdb_dialect::text::literal::Literal;
 use atsdb_dialect::text::literal_columns::LiteralColumn;
@@ -295,7 +295,7 @@ fn value_of(column_type: ColumnType, array: &ArrayRef) -> Result<Value> {
         T::Decimal { scale, .. } => {
             Value::Text(decimal::format(array.as_primitive::<Decimal128Type>().value(0), scale))
         }
-        T::Time => Value::Text(time_of_day::format(array.as_primitive::<Time64MicrosecondType>().value(0))),
+        T::Time => Value::Text(calendar_text::time(array.as_primitive::<Time64MicrosecondType>().value(0))),
         T::Interval => {
             let IntervalMonthDayNano { months, days, nanoseconds } =
                 array.as_primitive::<IntervalMonthDayNanoType>().value(0);

@@ -11,7 +11,7 @@ use datafusion::common::{Result, Statistics};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
@@ -118,7 +118,7 @@ impl DisplayAs for ResidentScan {
 }
 
 impl ExecutionPlan for ResidentScan {
-    plan_methods!(properties, no_expressions, no_children);
+    plan_methods!(properties, no_expressions, no_children, metrics);
 
     fn name(&self) -> &str {
         "MemoryScan"
@@ -163,10 +163,6 @@ impl ExecutionPlan for ResidentScan {
             };
         }
         Ok(Arc::new(statistics))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 
     fn fetch(&self) -> Option<usize> {

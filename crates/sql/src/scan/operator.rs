@@ -17,7 +17,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
@@ -216,7 +216,7 @@ impl DisplayAs for AtsdbScan {
 }
 
 impl ExecutionPlan for AtsdbScan {
-    plan_methods!(properties, no_expressions, no_children);
+    plan_methods!(properties, no_expressions, no_children, metrics);
 
     fn name(&self) -> &str {
         "AtsdbScan"
@@ -280,10 +280,6 @@ impl ExecutionPlan for AtsdbScan {
             None => Ok(Arc::clone(&self.statistics)),
             Some(_) => Ok(Arc::new(Statistics::new_unknown(&self.schema))),
         }
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 
     fn fetch(&self) -> Option<usize> {

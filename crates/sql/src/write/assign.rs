@@ -44,13 +44,13 @@ impl Assignment<'_> {
     fn assigned(&self) -> Result<ArrayRef> {
         let Self { column, array, .. } = *self;
         match (array.data_type(), column.column_type) {
-            (DataType::Null | DataType::Struct(_), ColumnType::Text) => Ok(Arc::clone(array)),
-            (found, ColumnType::Text) if !is_text(found) => value_texts(array).map_err(from_datafusion),
             (DataType::List(_), ColumnType::Array(element)) => self.elements(element),
-            (_, ColumnType::Text) => Ok(Arc::clone(array)),
+            (found, ColumnType::Text) if !is_text(found) && !matches!(found, DataType::Null | DataType::Struct(_)) => {
+                value_texts(array).map_err(from_datafusion)
+            }
             // The engine has the rules of these types.
+            (_, ColumnType::Text | ColumnType::Uuid | ColumnType::Json) => Ok(Arc::clone(array)),
             (_, ColumnType::Decimal { .. } | ColumnType::Time | ColumnType::Interval) => Ok(Arc::clone(array)),
-            (_, ColumnType::Uuid | ColumnType::Json) => Ok(Arc::clone(array)),
             (found, _) if is_text(found) => self.read_text(),
             (DataType::Timestamp(..) | DataType::Date32, ColumnType::Timestamp(unit)) => self.times(unit),
             (DataType::Timestamp(..), ColumnType::Date) => self.days(),

@@ -45,14 +45,10 @@ fn check_unknown_file(files: &PageFiles, number: i64) -> Option<Finding> {
         Ok(()) => None,
         Err(PageFileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => None,
         Err(PageFileError::Damaged(problem)) => {
-            Some(finding(location, format!("is not in the catalogue, and {problem}")))
+            Some(Finding::damage(location, format!("is not in the catalogue, and {problem}")))
         }
         Err(error) => Some(finding_of_error(location, &files.failure(number, "a page file", error))),
     }
-}
-
-fn finding(location: impl Into<String>, problem: impl Into<String>) -> Finding {
-    Finding::damage(location, problem)
 }
 
 fn finding_of_error(location: String, error: &Error) -> Finding {
@@ -73,7 +69,10 @@ fn chunks(connection: &Connection, files: &PageFiles, findings: &mut Vec<Finding
         let (page_count, byte_count): (u64, u64) = (row.get(2)?, row.get(3)?);
         let Some(location) = PageLocation::of(payload) else { continue };
         if !row.get::<_, bool>(4)? {
-            findings.push(finding(&chunk, format!("is in page file {}, which is not in the catalogue", location.file)));
+            findings.push(Finding::damage(
+                &chunk,
+                format!("is in page file {}, which is not in the catalogue", location.file),
+            ));
         }
         if unreadable == Some(location.file) {
             continue;
@@ -98,10 +97,10 @@ fn chunks(connection: &Connection, files: &PageFiles, findings: &mut Vec<Finding
                 if found != (page_count, byte_count) {
                     let problem =
                         format!("has {} pages of {} bytes, not {page_count} of {byte_count}", found.0, found.1);
-                    findings.push(finding(&chunk, problem));
+                    findings.push(Finding::damage(&chunk, problem));
                 }
                 if last_end > (location.file, u64::from(location.offset)) {
-                    findings.push(finding(chunk, "its block begins in another's"));
+                    findings.push(Finding::damage(chunk, "its block begins in another's"));
                 }
                 last_end = (location.file, block.end);
             }

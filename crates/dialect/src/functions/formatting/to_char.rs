@@ -8,13 +8,12 @@ use crate::functions::base::answers::{answer, are_constant};
 use crate::functions::base::arguments::{plain_type, strictly};
 use crate::functions::base::of_inner::of_inner;
 use crate::functions::times::interval::intervals;
-use crate::functions::times::time_pattern::{
-    DAYS, EPOCH_JULIAN_DAY, Letters, MONTHS, PatternField, PatternPiece, ROMAN, TimeField, pieces_of,
-};
+use crate::functions::times::time_pattern::{Letters, PatternField, PatternPiece, ROMAN, TimeField, pieces_of};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
 use atsdb_core::Result as CoreResult;
-use atsdb_core::time::{DAY_MICROSECONDS, civil_from_days, days_from_civil};
+use atsdb_core::time::{DAY_MICROSECONDS, EPOCH_JULIAN_DAY, civil_from_days, days_from_civil, first_iso_monday};
+use atsdb_core::time_text::{MONTH_NAMES, WEEKDAY_NAMES};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
@@ -197,8 +196,7 @@ impl Moment {
         }
         // A week belongs to the year of its Thursday.
         let (year, ..) = civil_from_days(self.days - self.iso_day_of_week() + 4);
-        let fourth = days_from_civil(year, 1, 4);
-        (year, self.days - (fourth - (fourth + 3).rem_euclid(7)))
+        (year, self.days - first_iso_monday(year))
     }
 
     /// The month that is written as a Roman number, from 1. Negative months count from December backwards.
@@ -328,11 +326,11 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
             let year = of.shown_year(of.year);
             format!("{},{:03}", year / 1_000, year % 1_000)
         }
-        TimeField::MonthName => name(MONTHS[month], 9),
-        TimeField::MonthShort => name(&MONTHS[month][..3], 3),
+        TimeField::MonthName => name(MONTH_NAMES[month], 9),
+        TimeField::MonthShort => name(&MONTH_NAMES[month][..3], 3),
         TimeField::MonthRoman => of.roman_month().map(|month| name(ROMAN[index_of(month)], 4)).unwrap_or_default(),
-        TimeField::DayName => name(DAYS[day], 9),
-        TimeField::DayShort => name(&DAYS[day][..3], 3),
+        TimeField::DayName => name(WEEKDAY_NAMES[day], 9),
+        TimeField::DayShort => name(&WEEKDAY_NAMES[day][..3], 3),
         TimeField::Zone => name("UTC", 3),
         TimeField::ZoneHour | TimeField::ZoneOffset => "+00".to_owned(),
         TimeField::ZoneMinute => "00".to_owned(),

@@ -2,7 +2,8 @@
 //! they compare.
 
 use super::path_failures::PathFailure;
-use atsdb_core::time::{DAY_MICROSECONDS, SECOND_MICROSECONDS, civil_from_days};
+use atsdb_core::time::{DAY_MICROSECONDS, SECOND_MICROSECONDS};
+use atsdb_core::{TimeUnit, calendar_text};
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -94,29 +95,22 @@ impl PathTime {
 /// As PostgreSQL writes it in JSON: in the forms of ISO 8601.
 impl fmt::Display for PathTime {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (days, micros) =
-            (self.local_micros.div_euclid(DAY_MICROSECONDS), self.local_micros.rem_euclid(DAY_MICROSECONDS));
-        let (year, month, day) = civil_from_days(days);
-        let is_before_christ = self.time_type.has_date() && year < 1;
-        if self.time_type.has_date() {
-            let year = if is_before_christ { 1 - year } else { year };
-            write!(out, "{year:04}-{month:02}-{day:02}")?;
-        }
-        if self.time_type != PathTimeType::Date {
-            let (seconds, fraction) = (micros / SECOND_MICROSECONDS, micros % SECOND_MICROSECONDS);
-            let separator = if self.time_type.has_date() { "T" } else { "" };
-            let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-            write!(out, "{separator}{hour:02}:{minute:02}:{second:02}")?;
-            if fraction > 0 {
-                let digits = format!("{fraction:06}");
-                write!(out, ".{}", digits.trim_end_matches('0'))?;
-            }
-        }
-        if self.time_type.has_zone() {
+        let zone = if self.time_type.has_zone() {
             let (sign, ahead) = (if self.ahead_seconds < 0 { '-' } else { '+' }, self.ahead_seconds.abs());
-            write!(out, "{sign}{:02}:{:02}", ahead / 3_600, ahead / 60 % 60)?;
-        }
-        out.write_str(if is_before_christ { " BC" } else { "" })
+            format!("{sign}{:02}:{:02}", ahead / 3_600, ahead / 60 % 60)
+        } else {
+            String::new()
+        };
+        let micros = self.local_micros;
+        out.write_str(&match self.time_type {
+            PathTimeType::Date => calendar_text::date(micros.div_euclid(DAY_MICROSECONDS)),
+            PathTimeType::Time | PathTimeType::TimeWithZone => {
+                calendar_text::time(micros.rem_euclid(DAY_MICROSECONDS)) + &zone
+            }
+            PathTimeType::Timestamp | PathTimeType::TimestampWithZone => {
+                calendar_text::date_and_time(micros, TimeUnit::Microsecond, 'T', &zone)
+            }
+        })
     }
 }
 

@@ -47,7 +47,7 @@ impl JsonValues {
             }
             DataType::Utf8 if TextType::of(field).is_some_and(|of| of.is_json()) => JsonForm::Json(texts(array)?),
             DataType::Dictionary(_, values) => return Self::new(&cast(array, values)?, field),
-            DataType::Timestamp(..) => JsonForm::Text(texts_of_times(array, "-%m-%dT%H:%M:%S%.f")?),
+            DataType::Timestamp(..) => JsonForm::Text(texts_of_times(array, 'T')?),
             DataType::Date32 => JsonForm::Text(texts_of_dates(array)),
             DataType::Time32(_) | DataType::Time64(_) => JsonForm::Text(texts_of_times_of_day(array)?),
             DataType::Date64 => return Self::new(&cast(array, &DataType::Date32)?, field),

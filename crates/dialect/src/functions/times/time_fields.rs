@@ -3,8 +3,12 @@
 //! Owned here: the value of each field, and the day, the time of day and the zone that the fields make. Not owned: what
 //! stands between fields, which `to_timestamp` skips and `.datetime()` compares.
 
-use super::time_pattern::{DAYS, EPOCH_JULIAN_DAY, MONTHS, PatternField, ROMAN, TimeField, without};
-use atsdb_core::time::{DAY_SECONDS, SECOND_MICROSECONDS, civil_from_days, days_from_civil, days_in_month};
+use super::time_pattern::{PatternField, ROMAN, TimeField, without};
+use atsdb_core::time::{
+    DAY_SECONDS, EPOCH_JULIAN_DAY, SECOND_MICROSECONDS, civil_from_days, days_from_civil, days_in_month,
+    first_iso_monday,
+};
+use atsdb_core::time_text::{MONTH_NAMES, WEEKDAY_NAMES};
 
 /// The maximum number of digits of a number that no other field follows.
 const DIGITS_MAX: usize = 18;
@@ -48,12 +52,12 @@ impl TimeFields {
                 self.is_before_christ = era == 1;
                 rest
             }
-            TimeField::MonthName => self.take_month(text, &MONTHS)?,
-            TimeField::MonthShort => self.take_month(text, &MONTHS.map(|month| &month[..3]))?,
+            TimeField::MonthName => self.take_month(text, &MONTH_NAMES)?,
+            TimeField::MonthShort => self.take_month(text, &MONTH_NAMES.map(|month| &month[..3]))?,
             TimeField::MonthRoman => self.take_month(text, &ROMAN)?,
             // PostgreSQL ignores the name of a day.
-            TimeField::DayName => name_at(text, &DAYS)?.1,
-            TimeField::DayShort => name_at(text, &DAYS.map(|day| &day[..3]))?.1,
+            TimeField::DayName => name_at(text, &WEEKDAY_NAMES)?.1,
+            TimeField::DayShort => name_at(text, &WEEKDAY_NAMES.map(|day| &day[..3]))?.1,
             TimeField::YearWithComma => {
                 let (thousands, rest) = text.split_once(',')?;
                 let (hundreds, rest) = rest.split_at_checked(3)?;
@@ -150,9 +154,7 @@ impl TimeFields {
             return None;
         }
         if let Some(week) = self.iso_week {
-            let fourth = days_from_civil(year, 1, 4);
-            let monday = fourth - (fourth + 3).rem_euclid(7);
-            let day = self.iso_day.unwrap_or(1);
+            let (monday, day) = (first_iso_monday(year), self.iso_day.unwrap_or(1));
             return ((1..=53).contains(&week) && (1..=7).contains(&day)).then_some(monday + (week - 1) * 7 + day - 1);
         }
         let first = days_from_civil(year, 1, 1);

@@ -250,27 +250,6 @@ fn letters_of(written: &str) -> Letters {
     }
 }
 
-/// The day 1970-01-01 by the count of `J`.
-pub(crate) const EPOCH_JULIAN_DAY: i64 = 2_440_588;
-
-pub(crate) const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-
-/// From Sunday.
-pub(crate) const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-
 pub(crate) const ROMAN: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 
 #[cfg(test)]

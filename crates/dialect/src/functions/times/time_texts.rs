@@ -2,46 +2,38 @@
 //! year before the first is followed by ` BC`, at the end of the text.
 
 use crate::functions::base::arguments::per_second;
+use atsdb_codec::time_unit_of;
 use atsdb_core::calendar_text;
 use atsdb_core::interval_text::{duration_text, interval_text};
-use chrono::{Datelike, NaiveDateTime};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, StringArray};
+use atsdb_core::time::{DAY_SECONDS, civil_from_days};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{
-    ArrowTimestampType, DataType, Date32Type, Int64Type, IntervalMonthDayNanoType, IntervalUnit, TimeUnit,
-    TimestampMicrosecondType, TimestampNanosecondType,
-};
-use datafusion::common::Result;
+use datafusion::arrow::datatypes::{DataType, Date32Type, Int64Type, IntervalMonthDayNanoType, IntervalUnit};
+use datafusion::common::{Result, internal_err};
+use std::ops::RangeInclusive;
 
-/// The texts of times, without a zone. The format is that of the text behind the year, and ends with the fraction of a
-/// second. A time whose year is beyond those of the calendar becomes NULL.
-pub(crate) fn texts_of_times(array: &ArrayRef, format: &str) -> Result<StringArray> {
-    let text = |time: NaiveDateTime| {
-        let written = time.format(format).to_string();
-        let (year, rest) = (time.year(), without_zeros(&written));
-        if year > 0 { format!("{year:04}{rest}") } else { format!("{:04}{rest} BC", 1 - year) }
+/// The years of the calendar that times are computed with.
+const YEARS: RangeInclusive<i64> = -262_143..=262_142;
+
+/// The texts of times, without a zone, with a separator between the date and the time of day. A time whose year is
+/// beyond those of the calendar becomes NULL.
+pub(crate) fn texts_of_times(array: &ArrayRef, separator: char) -> Result<StringArray> {
+    let DataType::Timestamp(unit, _) = array.data_type() else {
+        return internal_err!("{} is not a type of times", array.data_type());
     };
-    if let DataType::Timestamp(TimeUnit::Nanosecond, _) = array.data_type() {
-        let times = times_of_rows(array.as_primitive::<TimestampNanosecondType>());
-        return Ok(times.map(|time| time.map(text)).collect());
-    }
-    let times = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
-    let times = times_of_rows(times.as_primitive::<TimestampMicrosecondType>());
-    Ok(times.map(|time| time.map(text)).collect())
+    let unit = time_unit_of(*unit);
+    let text = |count: i64| {
+        let (year, ..) = civil_from_days(count.div_euclid(DAY_SECONDS * unit.per_second()));
+        YEARS.contains(&year).then(|| calendar_text::date_and_time(count, unit, separator, ""))
+    };
+    let counts = cast(array, &DataType::Int64)?;
+    Ok(counts.as_primitive::<Int64Type>().iter().map(|count| count.and_then(text)).collect())
 }
 
 /// The texts of dates of 32 bits.
 pub(crate) fn texts_of_dates(array: &ArrayRef) -> StringArray {
     let dates = array.as_primitive::<Date32Type>().iter();
     dates.map(|days| days.map(|days| calendar_text::date(days.into()))).collect()
-}
-
-/// The times of all rows, without a zone.
-fn times_of_rows<T: ArrowTimestampType>(times: &PrimitiveArray<T>) -> impl Iterator<Item = Option<NaiveDateTime>>
-where
-    i64: From<T::Native>,
-{
-    (0..times.len()).map(|row| if times.is_null(row) { None } else { times.value_as_datetime(row) })
 }
 
 /// The texts of times of day.

@@ -8,7 +8,7 @@ use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::execution_plan::{EmissionType, ReplaceChildrenOptions};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, apply_expression_roots,
@@ -52,18 +52,10 @@ impl DisplayAs for FirstGroupsExec {
 }
 
 impl ExecutionPlan for FirstGroupsExec {
-    plan_methods!(properties, recomputed);
+    plan_methods!(properties, recomputed, input, keeps_order, metrics);
 
     fn name(&self) -> &str {
         "FirstGroupsExec"
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn apply_expressions(
@@ -90,9 +82,5 @@ impl ExecutionPlan for FirstGroupsExec {
         let batches = input.map(move |batch| filter.passing(batch?));
         let batches = batches.try_filter(|batch| future::ready(batch.num_rows() > 0));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 }

@@ -1,12 +1,10 @@
 //! Finds aggregates whose groups are limited, and not ordered.
 
 use super::operator::FirstGroupsExec;
-use crate::operators::plan_methods::with_input;
-use crate::text::plan_walk::DynWalk;
+use crate::operators::plan_methods::{add_before_distribution, with_input, with_replaced_steps};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
@@ -20,12 +18,9 @@ use std::sync::Arc;
 /// If more groups are wanted, the operator is not used.
 const GROUPS_MAX: usize = 1_024;
 
-/// Adds the rule before DataFusion decides how inputs are distributed. At that point each aggregate consists of two
-/// adjacent steps. Aggregates that other rules have replaced before are left alone.
+/// Adds the rule. Aggregates that other rules have replaced before are left alone.
 pub fn first_groups(optimizer: &mut PhysicalOptimizer) {
-    if let Some(at) = optimizer.rules.iter().position(|rule| rule.name() == "EnsureRequirements") {
-        optimizer.rules.insert(at, Arc::new(FirstGroups));
-    }
+    add_before_distribution(optimizer, Arc::new(FirstGroups));
 }
 
 #[derive(Debug)]
@@ -33,11 +28,7 @@ struct FirstGroups;
 
 impl PhysicalOptimizerRule for FirstGroups {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.dyn_transform_down(|plan| match with_operator(&plan)? {
-            Some(plan) => Ok(Transformed::yes(plan)),
-            None => Ok(Transformed::no(plan)),
-        })
-        .data()
+        with_replaced_steps(plan, with_operator)
     }
 
     fn name(&self) -> &str {

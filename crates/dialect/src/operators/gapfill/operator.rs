@@ -16,8 +16,8 @@ use datafusion::physical_expr::{
 use datafusion::physical_plan::execution_plan::{EmissionType, ReplaceChildrenOptions};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties, InputDistributionRequirements,
-    Partitioning, PlanProperties, apply_expression_roots,
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
+    apply_expression_roots,
 };
 use futures::stream;
 use std::fmt;
@@ -65,22 +65,14 @@ impl DisplayAs for GapFillExec {
 }
 
 impl ExecutionPlan for GapFillExec {
-    plan_methods!(properties, recomputed);
+    plan_methods!(properties, recomputed, input, single_partition);
 
     fn name(&self) -> &str {
         "GapFillExec"
     }
 
-    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        InputDistributionRequirements::new(vec![Distribution::SinglePartition])
-    }
-
     fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
         vec![Some(OrderingRequirements::from(self.ordering.clone()))]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn apply_expressions(

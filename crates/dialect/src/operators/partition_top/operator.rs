@@ -8,7 +8,7 @@ use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{EmissionType, ReplaceChildrenOptions};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, apply_expression_roots,
@@ -55,18 +55,10 @@ impl DisplayAs for PartitionTopExec {
 }
 
 impl ExecutionPlan for PartitionTopExec {
-    plan_methods!(properties, recomputed);
+    plan_methods!(properties, recomputed, input, keeps_order, metrics);
 
     fn name(&self) -> &str {
         "PartitionTopExec"
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn apply_expressions(
@@ -95,9 +87,5 @@ impl ExecutionPlan for PartitionTopExec {
         let part = ThreadFilter::new(&self.wanted, &schema, batch_rows, reservation, rows_dropped)?;
         let batches = stream::once(first_rows(part, input)).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 }

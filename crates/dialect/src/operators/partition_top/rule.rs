@@ -2,12 +2,10 @@
 
 use super::operator::PartitionTopExec;
 use super::part::RankBound;
-use crate::operators::plan_methods::with_input;
+use crate::operators::plan_methods::{with_input, with_replaced_steps};
 use crate::operators::ranks::{RankFunction, rank_of};
-use crate::text::plan_walk::DynWalk;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Column, Literal};
@@ -30,11 +28,7 @@ pub struct PartitionTop;
 
 impl PhysicalOptimizerRule for PartitionTop {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.dyn_transform_down(|plan| match with_operator(&plan)? {
-            Some(plan) => Ok(Transformed::yes(plan)),
-            None => Ok(Transformed::no(plan)),
-        })
-        .data()
+        with_replaced_steps(plan, with_operator)
     }
 
     fn name(&self) -> &str {

@@ -7,7 +7,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{OrderingRequirements, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
+use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, InputDistributionRequirements, PlanProperties,
@@ -48,7 +48,7 @@ impl DisplayAs for RankExec {
 }
 
 impl ExecutionPlan for RankExec {
-    plan_methods!(recomputed);
+    plan_methods!(recomputed, metrics);
 
     fn name(&self) -> &str {
         "RankExec"
@@ -101,9 +101,5 @@ impl ExecutionPlan for RankExec {
             Ok(ranked)
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), batches)))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        Some(self.metrics.clone_inner())
     }
 }

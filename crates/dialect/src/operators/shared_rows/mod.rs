@@ -5,7 +5,7 @@
 //! step where a statement names an item of `WITH` more than once, or where a subquery is computed for all outer rows at
 //! once. All copies must return the same rows: [`rule`] puts a [`node::SharedRows`] over each of them, and the
 //! [`operator`] that is executed first computes the rows for all. In `WITH RECURSIVE`, rows with values such as those
-//! of `random()` are computed for each round.
+//! of `random()` are computed for each round. They are released once all copies have begun a later round.
 
 mod node;
 mod operator;
@@ -34,5 +34,6 @@ pub(super) fn planned(
     let [input] = inputs else { return internal_err!("SharedRows has one input") };
     let shared = Arc::clone(statement.0.lock().entry(node.number).or_default());
     let logical = UserDefinedLogicalNode::schema(node).inner();
-    Ok(Some(Arc::new(operator::SharedRowsExec::named(Arc::clone(input), shared, node.is_volatile, logical))))
+    let is_by_round = node.is_volatile && node.has_rounds;
+    Ok(Some(Arc::new(operator::SharedRowsExec::named(Arc::clone(input), shared, is_by_round, logical))))
 }

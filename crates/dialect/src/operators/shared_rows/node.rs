@@ -14,6 +14,8 @@ pub(crate) struct SharedRows {
     pub number: usize,
     /// True if the rows differ each time that they are computed, as those of `random()` do.
     pub is_volatile: bool,
+    /// True in a recursive term of `WITH RECURSIVE`, which is executed for each round.
+    pub has_rounds: bool,
 }
 
 impl UserDefinedLogicalNodeCore for SharedRows {

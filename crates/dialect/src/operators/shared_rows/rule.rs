@@ -53,14 +53,14 @@ impl AnalyzerRule for ShareRows {
             }
             Ok(TreeNodeRecursion::Continue)
         })?;
-        plan.dyn_transform_up_with_subqueries(|step| {
+        let plan = plan.dyn_transform_up_with_subqueries(|step| {
             let single = shared_rows(&step).filter(|shared| copy_counts[shared.number] == 1);
             Ok(match single.map(|shared| shared.input.as_ref().clone()) {
                 Some(input) => Transformed::yes(input),
                 None => Transformed::no(step),
             })
-        })
-        .data()
+        })?;
+        plan.data.dyn_transform_up_with_subqueries(with_rounds).data()
     }
 }
 
@@ -154,8 +154,25 @@ fn numbered(step: LogicalPlan, choices: &mut Vec<RowChoice>) -> Result<Transform
     if number == choices.len() {
         choices.push(RowChoice { step: step.clone(), leaves });
     }
-    let node = Arc::new(SharedRows { input: Arc::new(step), number, is_volatile });
-    Ok(Transformed::yes(LogicalPlan::Extension(Extension { node })))
+    Ok(Transformed::yes(extension(SharedRows { input: Arc::new(step), number, is_volatile, has_rounds: false })))
+}
+
+fn extension(shared: SharedRows) -> LogicalPlan {
+    LogicalPlan::Extension(Extension { node: Arc::new(shared) })
+}
+
+/// Marks the copies in a recursive term of `WITH RECURSIVE`.
+fn with_rounds(step: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::RecursiveQuery(mut recursion) = step else { return Ok(Transformed::no(step)) };
+    let term = Arc::unwrap_or_clone(recursion.recursive_term);
+    let term = term.dyn_transform_up_with_subqueries(|step| {
+        Ok(match shared_rows(&step) {
+            Some(shared) => Transformed::yes(extension(SharedRows { has_rounds: true, ..shared.clone() })),
+            None => Transformed::no(step),
+        })
+    })?;
+    recursion.recursive_term = Arc::new(term.data);
+    Ok(Transformed::yes(LogicalPlan::RecursiveQuery(recursion)))
 }
 
 /// The input of a step. `None` if its rows depend on an outer row, or on a table whose rows are replaced while the

@@ -216,7 +216,7 @@ impl Conversion {
                 Arc::new(texts.collect::<StringArray>())
             }
             Self::TimeToText => {
-                let texts = texts_of_times(array, "-%m-%d %H:%M:%S%.f")?;
+                let texts = texts_of_times(array, ' ')?;
                 if texts.null_count() > array.null_count() && !options.safe {
                     return exec_err!("timestamp out of range: its year is beyond 262142");
                 }

@@ -85,7 +85,7 @@ impl DisplayAs for HiddenStep {
 }
 
 impl ExecutionPlan for HiddenStep {
-    plan_methods!(properties, no_expressions);
+    plan_methods!(properties, no_expressions, recomputed, keeps_order);
 
     fn name(&self) -> &str {
         "HiddenStep"
@@ -93,10 +93,6 @@ impl ExecutionPlan for HiddenStep {
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.step]
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
@@ -108,10 +104,6 @@ impl ExecutionPlan for HiddenStep {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.with_step(children)
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         self.with_step(children)
     }
 

@@ -178,14 +178,10 @@ impl DisplayAs for UnknownRowsExec {
 }
 
 impl ExecutionPlan for UnknownRowsExec {
-    plan_methods!(properties, no_expressions);
+    plan_methods!(properties, no_expressions, recomputed, input);
 
     fn name(&self) -> &str {
         "UnknownRowsExec"
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
@@ -197,10 +193,6 @@ impl ExecutionPlan for UnknownRowsExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.with_input(children)
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
         self.with_input(children)
     }
 

@@ -60,6 +60,12 @@ fn has_answer(statement: &Statement) -> bool {
     matches!(statement, Statement::Query(_) | Statement::Copy { source: CopySource::Query(_), .. })
 }
 
+/// Whether nothing refers to the names of a statement's outermost query: they are those of an answer, or its plan is
+/// shown.
+fn has_free_names(statement: &Statement) -> bool {
+    has_answer(statement) || matches!(statement, Statement::Explain { .. })
+}
+
 /// The expression of an item of a SELECT list; `None` if the item is a `*`.
 fn expression_of(item: &SelectItem) -> Option<&Expr> {
     match item {

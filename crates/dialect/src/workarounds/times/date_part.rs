@@ -31,8 +31,7 @@ use std::sync::Arc;
 
 const DAY_SECONDS: f64 = time::DAY_SECONDS as f64;
 
-/// The Julian day of 1970-01-01, as PostgreSQL counts: days begin at midnight.
-const EPOCH_JULIAN_DAY: f64 = 2_440_588.0;
+const EPOCH_JULIAN_DAY: f64 = time::EPOCH_JULIAN_DAY as f64;
 
 /// PostgreSQL's lengths: a year has 365.25 days, and each month beyond whole years 30.
 const YEAR_DAYS: f64 = 365.25;

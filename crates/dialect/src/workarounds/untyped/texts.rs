@@ -123,10 +123,10 @@ fn type_of_element(element: &DataType, constant: &Expr, schema: &DFSchema) -> Op
                 Some(text) => decimals::read(text.trim()).map(|number| decimals::scalar(number).data_type()),
                 None => constant.get_type(schema).ok(),
             };
-            let whole = |precision: u8, scale: i8| i16::from(precision) - i16::from(scale);
             match own {
                 Some(DataType::Decimal128(digits, places))
-                    if places > *scale || whole(digits, places) > whole(*precision, *scale) =>
+                    if places > *scale
+                        || decimals::digits_before(digits, places) > decimals::digits_before(*precision, *scale) =>
                 {
                     text.and(own)
                 }

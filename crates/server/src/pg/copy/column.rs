@@ -12,7 +12,11 @@ use arrow::datatypes::IntervalMonthDayNano;
 use atsdb::interval::{Interval, parse_interval};
 use atsdb::interval_text::interval_text;
 use atsdb::sql::{parse_date, parse_time};
-use atsdb::{Column, ColumnType, ColumnValues, TimeUnit, array_text, decimal, hex, json_text, time_of_day, uuid_text};
+use atsdb::time::DAY_MICROSECONDS;
+use atsdb::{
+    Column, ColumnType, ColumnValues, TimeUnit, array_text, calendar_text, decimal, hex, json_text, time_of_day,
+    uuid_text,
+};
 use std::borrow::Cow;
 
 /// The maximum length of a row in bytes.
@@ -96,7 +100,10 @@ fn text_of_binary(column_type: ColumnType, bytes: &[u8]) -> Result<String, PgErr
         ColumnType::Decimal { .. } => numeric::read(bytes),
         ColumnType::Time => {
             let time = i64::from_be_bytes(bytes.try_into().map_err(|_| wrong())?);
-            Ok(time_of_day::format(time))
+            if !(0..DAY_MICROSECONDS).contains(&time) {
+                return Err(PgError::error("22008", "time out of range"));
+            }
+            Ok(calendar_text::time(time))
         }
         ColumnType::Interval => {
             let (microseconds, rest) = bytes.split_first_chunk().ok_or_else(wrong)?;

@@ -4,7 +4,7 @@ use super::bucket::bucket_of_call;
 use super::call::calls_of;
 use super::operator::{AggregateExec as ChunkAggregateExec, Aggregation, FirstGroups};
 use crate::scan::operator::AtsdbScan;
-use atsdb_dialect::operators::plan_methods::with_input;
+use atsdb_dialect::operators::plan_methods::{add_before_distribution, with_input};
 use atsdb_dialect::text::plan_walk::DynWalk;
 use atsdb_engine::GroupKey;
 use datafusion::common::Result;
@@ -24,12 +24,9 @@ use std::sync::Arc;
 /// If a sort needs more groups, all are returned to it.
 const FIRST_MAX: usize = 128;
 
-/// Adds the rule before DataFusion decides how inputs are distributed. At that point each aggregate consists of two
-/// adjacent steps.
+/// Adds the rule.
 pub(crate) fn aggregate_chunks(optimizer: &mut PhysicalOptimizer) {
-    if let Some(at) = optimizer.rules.iter().position(|rule| rule.name() == "EnsureRequirements") {
-        optimizer.rules.insert(at, Arc::new(AggregateChunks));
-    }
+    add_before_distribution(optimizer, Arc::new(AggregateChunks));
 }
 
 #[derive(Debug)]

@@ -2,7 +2,6 @@
 //! decimal.
 
 use crate::text::decimals;
-use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
@@ -227,7 +226,7 @@ pub(super) fn common_decimal(types: &[DataType]) -> Option<DataType> {
     let (mut before, mut behind) = (0, 0);
     for data_type in types.iter().filter(|data_type| !data_type.is_null()) {
         let (digits_before, digits_behind) = match data_type {
-            DataType::Decimal128(precision, scale) => (precision.cast_signed() - scale, *scale),
+            DataType::Decimal128(precision, scale) => (decimals::digits_before(*precision, *scale), *scale),
             DataType::Int8 | DataType::UInt8 => (3, 0),
             DataType::Int16 | DataType::UInt16 => (5, 0),
             DataType::Int32 | DataType::UInt32 => (10, 0),
@@ -237,8 +236,7 @@ pub(super) fn common_decimal(types: &[DataType]) -> Option<DataType> {
         };
         (before, behind) = (digits_before.max(before), digits_behind.max(behind));
     }
-    let precision = before.saturating_add(behind).unsigned_abs().clamp(1, DECIMAL_DIGITS_MAX);
-    Some(DataType::Decimal128(precision, behind))
+    Some(DataType::Decimal128(decimals::precision_of(before, behind), behind))
 }
 
 /// Converts a decimal to a `DOUBLE`.

@@ -3,7 +3,7 @@
 use super::quotient_scale::quotient_scale;
 use crate::functions::base::answers::{answer, are_constant};
 use crate::text::datafusion_errors::external;
-use crate::text::decimals::too_many_digits;
+use crate::text::decimals::{digits_before, too_many_digits};
 use crate::workarounds::shared::operator::{Kernel, OperatorFunction};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::array::{Array, ArrayRef, ArrowNativeTypeOp, AsArray, Decimal128Array};
@@ -72,9 +72,9 @@ impl Operation {
         };
         let (precision, scale) = match sign {
             Sign::Quotient => {
-                let before_point = *left_digits as i8 - left_scale + right_scale;
-                let room = DECIMAL_DIGITS_MAX as i8 - before_point;
-                let scale = if room >= QUOTIENT_SCALE_MAX { QUOTIENT_SCALE_MAX } else { QUOTIENT_SCALE_MIN };
+                let before_point = digits_before(*left_digits, *left_scale) + i16::from(*right_scale);
+                let has_room = before_point + i16::from(QUOTIENT_SCALE_MAX) <= i16::from(DECIMAL_DIGITS_MAX);
+                let scale = if has_room { QUOTIENT_SCALE_MAX } else { QUOTIENT_SCALE_MIN };
                 let scale = scale.max(*left_scale).max(*right_scale);
                 (DECIMAL_DIGITS_MAX, scale)
             }

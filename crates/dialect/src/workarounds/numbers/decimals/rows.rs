@@ -2,6 +2,7 @@
 //! the keys of a join, and the members of a subquery.
 
 use super::floats::{common_decimal, double_beside_integer, is_decimal, number_in_quotes, to_double, unite};
+use crate::text::decimals::digits_before;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::Transformed;
@@ -68,7 +69,7 @@ fn keep_digits(rows: &mut [Vec<Expr>], at: usize, field: &mut FieldRef) -> bool 
     for row in rows.iter() {
         types.extend(number_in_quotes(written(&row[at], &column)).map(|number| number.data_type()));
     }
-    let is_wider = |common: &DataType| *common != column && digits_before(common) >= digits_before(&column);
+    let is_wider = |common: &DataType| *common != column && whole_digits(common) >= whole_digits(&column);
     let Some(common) = common_decimal(&types).filter(is_wider) else { return false };
     for row in rows {
         let value = written(&row[at], &column);
@@ -79,10 +80,10 @@ fn keep_digits(rows: &mut [Vec<Expr>], at: usize, field: &mut FieldRef) -> bool 
     true
 }
 
-/// The digits that a decimal type has before the point.
-fn digits_before(data_type: &DataType) -> i16 {
+/// The digits before the point that numbers of a type have; 0 if they are no decimals.
+fn whole_digits(data_type: &DataType) -> i16 {
     match data_type {
-        DataType::Decimal128(precision, scale) => i16::from(*precision) - i16::from(*scale),
+        DataType::Decimal128(precision, scale) => digits_before(*precision, *scale),
         _ => 0,
     }
 }
@@ -109,7 +110,7 @@ impl Mix {
         match value {
             Expr::Literal(literal, _) if literal.is_null() => return,
             Expr::Literal(ScalarValue::Decimal128(_, precision, scale), _) => {
-                self.digits_before = self.digits_before.max(i16::from(*precision) - i16::from(*scale));
+                self.digits_before = self.digits_before.max(digits_before(*precision, *scale));
                 self.digits_behind = self.digits_behind.max((*scale).into());
             }
             _ => {}

@@ -3,6 +3,7 @@
 
 use super::arithmetic::constant;
 use crate::functions::base::answers::answer;
+use crate::text::decimals::{digits_before, precision_of};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use datafusion::arrow::array::{ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Decimal128Type};
@@ -81,8 +82,8 @@ impl ScalarUDFImpl for RoundedDecimal {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
             [DataType::Decimal128(precision, scale)] => {
-                let digits = (precision.cast_signed() - scale).max(0).unsigned_abs() + self.places.unsigned_abs() + 1;
-                Ok(DataType::Decimal128(digits.min(DECIMAL_DIGITS_MAX), self.places))
+                let before_point = digits_before(*precision, *scale).max(0) + 1;
+                Ok(DataType::Decimal128(precision_of(before_point, self.places), self.places))
             }
             other => internal_err!("{} of {other:?}", self.name()),
         }

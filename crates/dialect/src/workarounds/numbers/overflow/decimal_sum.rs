@@ -4,7 +4,7 @@
 //! No upstream issue known.
 
 use crate::text::datafusion_errors::external;
-use crate::text::decimals::too_many_digits;
+use crate::text::decimals::{digits_before, too_many_digits};
 use crate::workarounds::shared::operator::{Kernel, OperatorFunction};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::decimal;
@@ -38,8 +38,7 @@ impl DecimalSum {
             Operator::Minus => true,
             _ => return None,
         };
-        let before_point = |digits: u8, scale: i8| i16::from(digits) - i16::from(scale);
-        let whole = before_point(*left_digits, *left_scale).max(before_point(*right_digits, *right_scale));
+        let whole = digits_before(*left_digits, *left_scale).max(digits_before(*right_digits, *right_scale));
         let scale = *left_scale.max(right_scale);
         let has_room = whole + i16::from(scale) < i16::from(DECIMAL_DIGITS_MAX);
         (!has_room).then_some(Self { is_difference, scale })

@@ -1,5 +1,6 @@
 //! Sums of integers and decimals in 128 bits: their values, the result that must fit, and averages of them.
 
+use crate::text::decimals::digits_before;
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::{Error, decimal};
 use datafusion::arrow::array::{
@@ -41,7 +42,7 @@ impl Scales {
         match data_type {
             DataType::Int64 | DataType::UInt64 => Some(Self { sum: 0, average: AVERAGE_SCALE }),
             DataType::Decimal128(precision, scale) if *scale >= 0 => {
-                let before_point = precision.checked_sub(scale.unsigned_abs())?;
+                let before_point = u8::try_from(digits_before(*precision, *scale)).ok()?;
                 let room = i8::try_from(DECIMAL_DIGITS_MAX - before_point).ok()?;
                 Some(Self { sum: *scale, average: room.min(AVERAGE_SCALE).max(*scale) })
             }

@@ -10,7 +10,7 @@ use crate::text::tree_walk::{SelectVisitor, visit_expressions, visit_expressions
 use crate::workarounds::syntax::names::aggregate_names::is_aggregate;
 use crate::workarounds::syntax::names::distinct_name::distinct;
 use crate::workarounds::syntax::names::output_names::{name_of, plain_name, text_of};
-use crate::workarounds::syntax::{expression, set_first_argument};
+use crate::workarounds::syntax::{expression, has_free_names, set_first_argument};
 use datafusion::sql::sqlparser::ast::{
     CastKind, Expr, GroupByExpr, Ident, OrderBy, Select, SelectItem, Statement, Value, ValueWithSpan, Visit, VisitMut,
 };
@@ -19,20 +19,20 @@ use std::ops::ControlFlow;
 
 /// Gives the groups and the calls of each SELECT distinct names.
 pub(crate) fn tell_groups_apart(statement: &mut Statement) {
-    let is_answer = matches!(statement, Statement::Query(_) | Statement::Copy { .. } | Statement::Explain { .. });
-    let _ = visit_selects_mut(statement, &mut GroupCasts { is_answer });
+    let has_free_names = has_free_names(statement);
+    let _ = visit_selects_mut(statement, &mut GroupCasts { has_free_names });
 }
 
 struct GroupCasts {
     /// Whether nothing refers to the names of the outermost query.
-    is_answer: bool,
+    has_free_names: bool,
 }
 
 impl SelectVisitor for GroupCasts {
     type Break = ();
 
     fn visit_select(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>, depth: usize) -> ControlFlow<()> {
-        let has_names = depth > 1 || !self.is_answer;
+        let has_names = depth > 1 || !self.has_free_names;
         settle(select, order_by, has_names);
         ControlFlow::Continue(())
     }

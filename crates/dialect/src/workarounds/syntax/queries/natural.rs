@@ -4,7 +4,7 @@
 //!
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881), as `USING` does.
 
-use crate::text::relations::{columns_of_values, name_of_relation};
+use crate::text::relations::{columns_of_values, constraint_mut, name_of_relation};
 use crate::text::tree_walk::visit_mut;
 use crate::workarounds::syntax::names::alias_columns::columns_of;
 use crate::workarounds::syntax::names::named_tables::{NamedTables, of_cte};
@@ -83,16 +83,7 @@ impl NaturalJoins<'_> {
         let mut left = self.columns_of(&from.relation);
         for join in &mut from.joins {
             let right = self.columns_of(&join.relation);
-            let constraint = match &mut join.join_operator {
-                JoinOperator::Join(constraint)
-                | JoinOperator::Inner(constraint)
-                | JoinOperator::Left(constraint)
-                | JoinOperator::LeftOuter(constraint)
-                | JoinOperator::Right(constraint)
-                | JoinOperator::RightOuter(constraint)
-                | JoinOperator::FullOuter(constraint) => constraint,
-                _ => return None,
-            };
+            let constraint = constraint_mut(&mut join.join_operator)?;
             let (Some(before), Some(right)) = (left.take(), right) else { return None };
             let is_shared = |name: &&Ident| right.iter().any(|other| same_name(&other.name.value, &name.value));
             let shared: Vec<Ident> = match constraint {

@@ -13,7 +13,7 @@ use crate::workarounds::syntax::names::aggregate_names::is_aggregate;
 use crate::workarounds::syntax::names::distinct_name::distinct;
 use crate::workarounds::syntax::names::output_names::{name_of, text_of};
 use crate::workarounds::syntax::names::shown_columns::{ShownColumns, shown_name};
-use crate::workarounds::syntax::query_body;
+use crate::workarounds::syntax::{has_free_names, query_body};
 use atsdb_core::name::same_name;
 use atsdb_core::{Error, Result, Table};
 use datafusion::sql::sqlparser::ast::{
@@ -24,8 +24,7 @@ use std::ops::ControlFlow;
 
 /// Settles the names in the `ORDER BY`s of a statement over these tables.
 pub(crate) fn settle_order_names(statement: &mut Statement, tables: &[Table]) -> Result<()> {
-    let is_answer = matches!(statement, Statement::Query(_) | Statement::Copy { .. } | Statement::Explain { .. });
-    let depth = usize::from(!is_answer);
+    let depth = usize::from(!has_free_names(statement));
     match visit_mut(statement, &mut OrderNames { columns: ShownColumns::new(tables), depth }) {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),

@@ -6,11 +6,12 @@
 //! No upstream issue known.
 
 use super::words::{TokenReplacement, after, is_word, replace};
+use crate::text::relations::constraint_mut;
 use crate::text::tree_walk::{SelectVisitor, visit_outer_expressions_mut, visit_selects_mut};
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, JoinConstraint, JoinOperator, ObjectName, OrderBy, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, Statement, TableFactor, TableWithJoins,
+    Expr, Ident, JoinConstraint, ObjectName, OrderBy, Select, SelectItem, SelectItemQualifiedWildcardKind, Statement,
+    TableFactor, TableWithJoins,
 };
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use std::ops::ControlFlow;
@@ -120,7 +121,7 @@ fn take_rows(from: &mut TableWithJoins, rows: &mut Vec<MergedRow>) {
     take_inner_rows(&mut from.relation, rows);
     for join in &mut from.joins {
         take_inner_rows(&mut join.relation, rows);
-        if let Some(JoinConstraint::Using(names)) = constraint_of(&mut join.join_operator)
+        if let Some(JoinConstraint::Using(names)) = constraint_mut(&mut join.join_operator)
             && let Some(alias) = names.last().and_then(alias_in)
         {
             names.pop();
@@ -133,19 +134,6 @@ fn take_rows(from: &mut TableWithJoins, rows: &mut Vec<MergedRow>) {
 fn take_inner_rows(factor: &mut TableFactor, rows: &mut Vec<MergedRow>) {
     if let TableFactor::NestedJoin { table_with_joins, .. } = factor {
         take_rows(table_with_joins, rows);
-    }
-}
-
-fn constraint_of(join: &mut JoinOperator) -> Option<&mut JoinConstraint> {
-    match join {
-        JoinOperator::Join(constraint)
-        | JoinOperator::Inner(constraint)
-        | JoinOperator::Left(constraint)
-        | JoinOperator::LeftOuter(constraint)
-        | JoinOperator::Right(constraint)
-        | JoinOperator::RightOuter(constraint)
-        | JoinOperator::FullOuter(constraint) => Some(constraint),
-        _ => None,
     }
 }
 
