@@ -282,6 +282,8 @@ fn is_widened(field: TimeField, number: i64, of: &Moment) -> bool {
         TimeField::Day | TimeField::DayOfYear | TimeField::IsoDayOfYear => false,
         TimeField::WeekOfYear | TimeField::WeekOfMonth | TimeField::IsoWeek => false,
         TimeField::Year(digits) | TimeField::IsoYear(digits) => digits > 1 && of.is_interval && of.year < 0,
+        // The hour -12 is shown as 012.
+        TimeField::Hour12 => of.hour() < 0,
         _ => number < 0,
     }
 }
@@ -308,7 +310,8 @@ fn push_field(out: &mut String, pattern: PatternField, of: &Moment) -> CoreResul
         }
         return Ok(());
     }
-    let half = if of.hour().rem_euclid(24) >= 12 { "pm" } else { "am" };
+    // The hours of a negative interval count as the first half of a day.
+    let half = if of.hour() % 24 >= 12 { "pm" } else { "am" };
     // 1 BC is the year 0.
     let era = if of.year <= 0 { "bc" } else { "ad" };
     let letters = |letters: &str, has_points: bool| {

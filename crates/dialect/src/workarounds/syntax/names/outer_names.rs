@@ -9,6 +9,7 @@
 
 use super::named_tables::NamedTables;
 use super::output_names::name_of;
+use super::shown_columns::ShownColumns;
 use crate::text::relations::alias_of;
 use crate::text::tree_walk::visit_mut;
 use atsdb_core::name::same_name;
@@ -22,12 +23,14 @@ use std::ops::ControlFlow;
 /// Writes schemas before such names.
 pub(crate) fn name_outer_tables(statement: &mut Statement, tables: &[Table]) {
     if !tables.is_empty() {
-        let _ = visit_mut(statement, &mut OuterTables { tables: NamedTables::new(tables), scopes: Vec::new() });
+        let (named, shown) = (NamedTables::new(tables), ShownColumns::new(tables));
+        let _ = visit_mut(statement, &mut OuterTables { tables: named, shown, scopes: Vec::new() });
     }
 }
 
 struct OuterTables<'a> {
     tables: NamedTables<'a>,
+    shown: ShownColumns<'a>,
     /// The tables of the queries that the visitor is inside of.
     scopes: Vec<Scope>,
 }
@@ -36,7 +39,7 @@ struct OuterTables<'a> {
 #[derive(Default)]
 struct Scope {
     shown: Vec<ShownTable>,
-    /// The columns of those that are tables of the store.
+    /// The columns that they are known to have.
     columns: Vec<String>,
     /// Whether there are relations whose columns are not known.
     has_others: bool,
@@ -52,23 +55,23 @@ impl Scope {
         self.shown.iter().find(|table| same_name(&table.name, &name.value))
     }
 
-    fn add_all<'f>(&mut self, from: impl IntoIterator<Item = &'f TableWithJoins>, tables: &NamedTables<'_>) {
+    fn add_all<'f>(&mut self, from: impl IntoIterator<Item = &'f TableWithJoins>, known: &OuterTables<'_>) {
         for from in from {
-            self.add(&from.relation, tables);
-            from.joins.iter().for_each(|join| self.add(&join.relation, tables));
+            self.add(&from.relation, known);
+            from.joins.iter().for_each(|join| self.add(&join.relation, known));
         }
     }
 
-    fn add(&mut self, factor: &TableFactor, tables: &NamedTables<'_>) {
+    fn add(&mut self, factor: &TableFactor, known: &OuterTables<'_>) {
         let name = match factor {
             TableFactor::NestedJoin { table_with_joins, alias: None } => {
-                return self.add_all([table_with_joins.as_ref()], tables);
+                return self.add_all([table_with_joins.as_ref()], known);
             }
             TableFactor::Table { name, args: None, .. } => Some(name),
             _ => None,
         };
-        self.has_others |= tables.relation(factor).is_none();
-        self.columns.extend(name.and_then(|name| tables.columns_of(name)).into_iter().flatten().map(str::to_owned));
+        self.has_others |= known.tables.relation(factor).is_none();
+        self.columns.extend(known.shown.of_relation(factor));
         let shown = match (alias_of(factor), name.and_then(parts_of)) {
             (Some(alias), _) => ShownTable { name: alias.name.value.clone(), schema: None },
             (None, Some(shown)) => shown,
@@ -107,18 +110,18 @@ impl VisitorMut for OuterTables<'_> {
         let mut scope = Scope::default();
         match statement {
             Statement::Update(update) => {
-                scope.add_all([&update.table], &self.tables);
+                scope.add_all([&update.table], self);
                 if let Some(UpdateTableFromKind::BeforeSet(from) | UpdateTableFromKind::AfterSet(from)) = &update.from {
-                    scope.add_all(from, &self.tables);
+                    scope.add_all(from, self);
                 }
             }
             Statement::Delete(delete) => {
                 let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-                scope.add_all(from.iter().chain(delete.using.iter().flatten()), &self.tables);
+                scope.add_all(from.iter().chain(delete.using.iter().flatten()), self);
             }
             Statement::Merge(merge) => {
-                scope.add(&merge.table, &self.tables);
-                scope.add(&merge.source, &self.tables);
+                scope.add(&merge.table, self);
+                scope.add(&merge.source, self);
             }
             _ => return ControlFlow::Continue(()),
         }
@@ -128,12 +131,13 @@ impl VisitorMut for OuterTables<'_> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         self.tables.hide(query);
+        self.shown.hide(query);
         ControlFlow::Continue(())
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         let mut scope = Scope::default();
-        scope.add_all(&select.from, &self.tables);
+        scope.add_all(&select.from, self);
         self.scopes.push(scope);
         ControlFlow::Continue(())
     }

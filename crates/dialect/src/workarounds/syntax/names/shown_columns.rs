@@ -1,6 +1,6 @@
 //! The columns that relations of a statement are known to have: tables, common table expressions and subqueries.
 //!
-//! Part of [`order_names`](crate::workarounds::syntax::queries::order_names).
+//! Part of [`order_names`](crate::workarounds::syntax::queries::order_names) and [`outer_names`](super::outer_names).
 
 use super::named_tables::{NamedTables, of_cte};
 use crate::text::relations::{columns_of_values, relations_of};
@@ -101,7 +101,8 @@ impl<'a> ShownColumns<'a> {
         relations.flat_map(|relation| self.of_relation(relation)).collect()
     }
 
-    fn of_relation(&self, relation: &TableFactor) -> Vec<String> {
+    /// The columns that a relation is known to have.
+    pub(super) fn of_relation(&self, relation: &TableFactor) -> Vec<String> {
         let (TableFactor::Table { alias, .. } | TableFactor::Derived { alias, .. }) = relation else {
             return Vec::new();
         };

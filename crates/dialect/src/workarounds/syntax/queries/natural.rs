@@ -1,10 +1,10 @@
 //! Joins of tables with merged columns. `NATURAL JOIN` becomes `JOIN ... USING` the columns that both have, because
-//! DataFusion is wrong about `NATURAL RIGHT` and `FULL JOIN`. The `*` of a chain of joins becomes the columns' names:
+//! DataFusion is wrong about `NATURAL RIGHT` and `FULL JOIN`. The `*` of several joins becomes the columns' names:
 //! DataFusion shows merged columns at the places that they have in their tables.
 //!
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881), as `USING` does.
 
-use crate::text::relations::{columns_of_values, constraint_mut, name_of_relation};
+use crate::text::relations::{columns_of_values, constraint_of, is_merging, name_of_relation, relations_of};
 use crate::text::tree_walk::visit_mut;
 use crate::workarounds::syntax::names::alias_columns::columns_of;
 use crate::workarounds::syntax::names::named_tables::{NamedTables, of_cte};
@@ -57,11 +57,14 @@ impl VisitorMut for NaturalJoins<'_> {
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        let joined = select.from.iter_mut().filter(|from| !from.joins.is_empty());
-        let shown: Vec<_> = joined.map(|from| self.name(from)).collect();
-        if let ([from], [Some(columns)]) = (select.from.as_slice(), shown.as_slice())
-            && is_chain(from)
-            && let Some(columns) = columns_in_words(columns)
+        if select.from.iter().all(|from| from.joins.is_empty()) {
+            return ControlFlow::Continue(());
+        }
+        let shown: Vec<_> = select.from.iter_mut().map(|from| self.name(from)).collect();
+        if joins_several(&select.from)
+            && select.from.iter().any(merges)
+            && let Some(shown) = shown.into_iter().collect::<Option<Vec<_>>>()
+            && let Some(columns) = columns_in_words(&shown.concat())
         {
             show(&columns, &mut select.projection);
         }
@@ -70,20 +73,32 @@ impl VisitorMut for NaturalJoins<'_> {
 }
 
 /// A column that `*` shows.
+#[derive(Clone)]
 struct ShownColumn {
-    /// The relation that it is a column of; `None` if it is merged, or the relation has no name.
+    /// The relation whose column has its values; `None` if several have, or the relation has no name.
     relation: Option<Ident>,
     name: Ident,
+    is_merged: bool,
 }
 
 impl NaturalJoins<'_> {
     /// Returns the columns that `*` shows: merged ones first, those of the last join before the others. `None` if a
     /// relation's columns are not known.
     fn name(&self, from: &mut TableWithJoins) -> Option<Vec<ShownColumn>> {
-        let mut left = self.columns_of(&from.relation);
+        let mut left = self.columns_of(&mut from.relation);
         for join in &mut from.joins {
-            let right = self.columns_of(&join.relation);
-            let constraint = constraint_mut(&mut join.join_operator)?;
+            let right = self.columns_of(&mut join.relation);
+            let (constraint, is_of_left) = match &mut join.join_operator {
+                JoinOperator::Join(constraint)
+                | JoinOperator::Inner(constraint)
+                | JoinOperator::Left(constraint)
+                | JoinOperator::LeftOuter(constraint)
+                | JoinOperator::CrossJoin(constraint) => (constraint, true),
+                JoinOperator::Right(constraint)
+                | JoinOperator::RightOuter(constraint)
+                | JoinOperator::FullOuter(constraint) => (constraint, false),
+                _ => return None,
+            };
             let (Some(before), Some(right)) = (left.take(), right) else { return None };
             let is_shared = |name: &&Ident| right.iter().any(|other| same_name(&other.name.value, &name.value));
             let shared: Vec<Ident> = match constraint {
@@ -95,8 +110,7 @@ impl NaturalJoins<'_> {
                 }
                 _ => Vec::new(),
             };
-            let count = |name: &Ident| before.iter().filter(|other| same_name(&other.name.value, &name.value)).count();
-            if shared.iter().any(|name| count(name) > 1) {
+            if shared.iter().any(|name| count(&before, name) > 1 || count(&right, name) > 1) {
                 return None;
             }
             let is_merged = |name: &Ident| shared.iter().any(|other| same_name(&other.value, &name.value));
@@ -108,17 +122,27 @@ impl NaturalJoins<'_> {
                     }
                 };
             }
-            let others = before.into_iter().chain(right).filter(|column| !is_merged(&column.name));
-            let merged = shared.iter().cloned().map(|name| ShownColumn { relation: None, name });
+            let relation_of = |name: &Ident| {
+                let column = before.iter().find(|column| same_name(&column.name.value, &name.value));
+                column.filter(|_| is_of_left).and_then(|column| column.relation.clone())
+            };
+            let merged = shared.iter().map(|name| {
+                let (relation, name) = (relation_of(name), name.clone());
+                ShownColumn { relation, name, is_merged: true }
+            });
+            let others = before.iter().chain(&right).filter(|column| !is_merged(&column.name)).cloned();
             left = Some(merged.chain(others).collect());
         }
         left
     }
 
-    fn columns_of(&self, relation: &TableFactor) -> Option<Vec<ShownColumn>> {
+    fn columns_of(&self, relation: &mut TableFactor) -> Option<Vec<ShownColumn>> {
+        if let TableFactor::NestedJoin { table_with_joins, alias: None } = relation {
+            return self.name(table_with_joins);
+        }
         let own_name = name_of_relation(relation);
         let names = self.names_of(relation)?.into_iter();
-        Some(names.map(|name| ShownColumn { relation: own_name.cloned(), name }).collect())
+        Some(names.map(|name| ShownColumn { relation: own_name.cloned(), name, is_merged: false }).collect())
     }
 
     fn names_of(&self, relation: &TableFactor) -> Option<Vec<Ident>> {
@@ -175,27 +199,40 @@ impl NaturalJoins<'_> {
     }
 }
 
-/// Whether several joins follow each other, and columns are merged.
-fn is_chain(from: &TableWithJoins) -> bool {
-    let merges = |join: &Join| {
-        matches!(
-            &join.join_operator,
-            JoinOperator::Join(JoinConstraint::Using(_))
-                | JoinOperator::Inner(JoinConstraint::Using(_))
-                | JoinOperator::Left(JoinConstraint::Using(_))
-                | JoinOperator::LeftOuter(JoinConstraint::Using(_))
-        )
-    };
-    from.joins.len() > 1 && from.joins.iter().all(merges)
+/// Whether a FROM has more than two relations.
+fn joins_several(from: &[TableWithJoins]) -> bool {
+    let is_joined = |relation: &TableFactor| matches!(relation, TableFactor::NestedJoin { alias: None, .. });
+    relations_of(from).nth(2).is_some() || relations_of(from).any(is_joined)
 }
 
-/// The columns as expressions. Those that share a name have that of their relation before it; `None` if one of them is
-/// merged.
+/// Whether a join of an item of FROM merges columns.
+fn merges(from: &TableWithJoins) -> bool {
+    let is_merging_join = |join: &Join| constraint_of(&join.join_operator).is_some_and(is_merging);
+    let is_inside = |relation: &TableFactor| match relation {
+        TableFactor::NestedJoin { table_with_joins, alias: None } => merges(table_with_joins),
+        _ => false,
+    };
+    is_inside(&from.relation) || from.joins.iter().any(|join| is_merging_join(join) || is_inside(&join.relation))
+}
+
+/// The number of columns with a name.
+fn count(columns: &[ShownColumn], name: &Ident) -> usize {
+    columns.iter().filter(|column| same_name(&column.name.value, &name.value)).count()
+}
+
+/// The columns as expressions. Those that share a name have that of their relation before it, as have merged columns
+/// whose values are those of one relation; `None` if two columns would have the same name.
 fn columns_in_words(columns: &[ShownColumn]) -> Option<Vec<Expr>> {
-    let count = |name: &Ident| columns.iter().filter(|other| same_name(&other.name.value, &name.value)).count();
-    let words = |ShownColumn { relation, name }: &ShownColumn| match count(name) {
-        1 => Some(Expr::Identifier(name.clone())),
-        _ => Some(Expr::CompoundIdentifier(vec![relation.clone()?, name.clone()])),
+    let is_only_merged = |name: &Ident| {
+        let mut same = columns.iter().filter(|other| other.is_merged && same_name(&other.name.value, &name.value));
+        same.next().is_some() && same.next().is_none()
+    };
+    let words = |ShownColumn { relation, name, is_merged }: &ShownColumn| match relation {
+        Some(relation) if *is_merged || count(columns, name) > 1 => {
+            Some(Expr::CompoundIdentifier(vec![relation.clone(), name.clone()]))
+        }
+        None if count(columns, name) > 1 && !(*is_merged && is_only_merged(name)) => None,
+        _ => Some(Expr::Identifier(name.clone())),
     };
     columns.iter().map(words).collect()
 }

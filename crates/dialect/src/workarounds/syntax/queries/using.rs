@@ -4,6 +4,7 @@
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881).
 
 use crate::text::errors::not_supported;
+use crate::text::relations::constraint_of;
 use crate::text::tree_walk::visit_outer_expressions_mut;
 use crate::workarounds::syntax::binary;
 use crate::workarounds::syntax::rows::rows_of_functions::is_table_function;
@@ -17,22 +18,24 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use std::ops::ControlFlow;
 
-/// Replaces merged columns in a query and its ORDER BY by expressions over the joined tables. Of each item of FROM, `*`
-/// shows them first, those of the last join before the others.
+/// Replaces merged columns in a query and its ORDER BY by expressions over the joined tables. Of each join, `*` shows
+/// them first.
 pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) -> ControlFlow<Error> {
-    let mut merged = Merged::default();
+    let (mut merged, mut shown) = (Merged::default(), Some(Vec::new()));
     for from in &mut select.from {
-        merged.of(from)?;
+        let joined = Joined::of(from)?;
+        shown = shown.zip(joined.shown).map(|(before, more)| [before, more].concat());
+        merged.columns.extend(joined.merged.columns);
+        merged.has_conditions |= joined.merged.has_conditions;
     }
     if merged.columns.is_empty() {
         return ControlFlow::Continue(());
     }
-    let shown = merged.shown();
     let mut items = Vec::with_capacity(select.projection.len());
     for mut item in std::mem::take(&mut select.projection) {
         let is_all = matches!(&item, SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default());
         match shown.as_ref().filter(|_| is_all) {
-            Some(shown) => items.extend(shown.iter().cloned()),
+            Some(shown) => items.extend(shown.iter().map(ShownPart::item)),
             None if merged.has_conditions && matches!(item, SelectItem::Wildcard(_)) => {
                 let what = not_supported("* over this JOIN ... USING after a RIGHT or FULL JOIN");
                 return ControlFlow::Break(what.with_hint("name the columns"));
@@ -58,74 +61,60 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
     ControlFlow::Continue(())
 }
 
-#[derive(Default)]
-struct Merged {
-    columns: Vec<MergedColumn>,
-    /// What `*` shows of each item of FROM.
-    shown_joins: Vec<ShownJoin>,
-    /// Whether a join was rewritten to one with ON, for which DataFusion merges no columns.
-    has_conditions: bool,
+/// An item of FROM, or one side of a join.
+struct Joined {
+    /// The names of its tables; `None` for a table without one.
+    tables: Vec<Option<Ident>>,
+    merged: Merged,
+    /// What `*` shows of it; `None` if it is not known which of several tables a merged column is of.
+    shown: Option<Vec<ShownPart>>,
 }
 
-/// The columns that `*` shows of an item of FROM.
-struct ShownJoin {
-    /// The names of the merged columns, in the order in which they are shown.
-    first: Vec<Ident>,
-    /// The joined tables; `None` if it is not known which of their columns are merged.
-    sides: Option<Vec<JoinedTable>>,
+/// A part of what `*` shows.
+#[derive(Clone)]
+enum ShownPart {
+    Merged(MergedColumn),
+    /// A table's columns without those that are merged.
+    Table {
+        name: Ident,
+        merged: Vec<Ident>,
+    },
 }
 
-impl ShownJoin {
-    fn of(relation: &TableFactor) -> Self {
-        let sides = name_of(relation).map(|name| vec![JoinedTable { name, merged: Vec::new() }]);
-        Self { first: Vec::new(), sides }
-    }
-
-    /// Adds a joined table, and the columns that it shares with those before it. `are_known` is false if a value of a
-    /// shared column is not known.
-    fn join(&mut self, side: Option<&Ident>, operator: &JoinOperator, names: &[Ident], are_known: bool) {
-        let is_plain = matches!(
-            operator,
-            JoinOperator::Join(_)
-                | JoinOperator::Inner(_)
-                | JoinOperator::Left(_)
-                | JoinOperator::LeftOuter(_)
-                | JoinOperator::Right(_)
-                | JoinOperator::RightOuter(_)
-                | JoinOperator::FullOuter(_)
-                | JoinOperator::CrossJoin(_)
-        );
-        let (Some(mut sides), Some(side), true) = (self.sides.take(), side, is_plain && are_known) else { return };
-        let is_new = |name: &&Ident| !self.first.iter().any(|known| is_same(known, name));
-        match (names.iter().any(|name| is_new(&name)), sides.as_mut_slice()) {
-            (false, _) => {}
-            (true, [only]) => only.merged = names.to_vec(),
-            // It is not known which table on the left the column belongs to.
-            (true, _) => return,
+impl ShownPart {
+    /// The part as an item of SELECT.
+    fn item(&self) -> SelectItem {
+        match self {
+            Self::Merged(MergedColumn { name, value, is_changed: true, .. }) => {
+                SelectItem::ExprWithAlias { expr: value.clone(), alias: name.clone() }
+            }
+            Self::Merged(MergedColumn { value, .. }) => SelectItem::UnnamedExpr(value.clone()),
+            Self::Table { name, merged } => {
+                let merged: Vec<ObjectName> = merged.iter().map(|name| ObjectName::from(vec![name.clone()])).collect();
+                let opt_exclude = (!merged.is_empty()).then_some(ExcludeSelectItem::Multiple(merged));
+                let kind = SelectItemQualifiedWildcardKind::ObjectName(ObjectName::from(vec![name.clone()]));
+                SelectItem::QualifiedWildcard(kind, WildcardAdditionalOptions { opt_exclude, ..Default::default() })
+            }
         }
-        self.first.retain(|known| !names.iter().any(|name| is_same(known, name)));
-        self.first.splice(0..0, names.iter().cloned());
-        sides.push(JoinedTable { name: side.clone(), merged: names.to_vec() });
-        self.sides = Some(sides);
     }
 }
 
-/// A joined table.
-struct JoinedTable {
-    name: Ident,
-    merged: Vec<Ident>,
-}
-
-impl JoinedTable {
-    /// The table's columns that are not merged, as an item of SELECT.
-    fn others(&self) -> SelectItem {
-        let names: Vec<ObjectName> = self.merged.iter().map(|name| ObjectName::from(vec![name.clone()])).collect();
-        let opt_exclude = (!names.is_empty()).then_some(ExcludeSelectItem::Multiple(names));
-        let kind = SelectItemQualifiedWildcardKind::ObjectName(ObjectName::from(vec![self.name.clone()]));
-        SelectItem::QualifiedWildcard(kind, WildcardAdditionalOptions { opt_exclude, ..Default::default() })
+/// What `*` shows of one side of a join without the columns that the join merges.
+fn without(mut parts: Vec<ShownPart>, names: &[Ident]) -> Option<Vec<ShownPart>> {
+    for name in names {
+        let is_it = |part: &ShownPart| matches!(part, ShownPart::Merged(column) if is_same(&column.name, name));
+        if let Some(known) = parts.iter().position(is_it) {
+            parts.remove(known);
+        } else if let [ShownPart::Table { merged, .. }] = parts.as_mut_slice() {
+            merged.push(name.clone());
+        } else {
+            return None;
+        }
     }
+    Some(parts)
 }
 
+#[derive(Clone)]
 struct MergedColumn {
     name: Ident,
     value: Expr,
@@ -136,132 +125,144 @@ struct MergedColumn {
 }
 
 impl MergedColumn {
-    /// The merged column as a column of the answer.
-    fn item(&self) -> SelectItem {
-        match self.is_changed {
-            true => SelectItem::ExprWithAlias { expr: self.value.clone(), alias: self.name.clone() },
-            false => SelectItem::UnnamedExpr(self.value.clone()),
+    /// Whether DataFusion would take another column for it in a later USING, or finds none because two joins have
+    /// merged it.
+    fn is_mistaken(&self) -> bool {
+        self.is_changed || self.join_count > 1
+    }
+}
+
+impl Joined {
+    /// The joins of an item of FROM. A USING becomes ON where DataFusion would compare other columns.
+    fn of(from: &mut TableWithJoins) -> ControlFlow<Error, Self> {
+        let mut left = Self::of_relation(&mut from.relation)?;
+        for Join { relation, join_operator, .. } in &mut from.joins {
+            let right = Self::of_relation(relation)?;
+            left = left.join(right, join_operator)?;
+        }
+        ControlFlow::Continue(left)
+    }
+
+    fn of_relation(relation: &mut TableFactor) -> ControlFlow<Error, Self> {
+        if let TableFactor::NestedJoin { table_with_joins, alias: None } = relation {
+            return Self::of(table_with_joins);
+        }
+        let name = name_of(relation);
+        let shown = name.clone().map(|name| vec![ShownPart::Table { name, merged: Vec::new() }]);
+        ControlFlow::Continue(Self { tables: vec![name], merged: Merged::default(), shown })
+    }
+
+    fn join(self, right: Self, operator: &mut JoinOperator) -> ControlFlow<Error, Self> {
+        let is_plain = constraint_of(operator).is_some();
+        let mut none = JoinConstraint::None;
+        let (constraint, keeps_right, keeps_left) = match operator {
+            JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => (constraint, true, false),
+            JoinOperator::FullOuter(constraint) => (constraint, true, true),
+            JoinOperator::Join(constraint)
+            | JoinOperator::Inner(constraint)
+            | JoinOperator::Left(constraint)
+            | JoinOperator::LeftOuter(constraint) => (constraint, false, true),
+            _ => (&mut none, false, true),
+        };
+        let is_natural = matches!(constraint, JoinConstraint::Natural);
+        if is_natural && keeps_right {
+            return ControlFlow::Break(not_supported("NATURAL RIGHT or FULL JOIN").with_hint("write USING (...)"));
+        }
+        let names: Vec<Ident> = match &*constraint {
+            JoinConstraint::Using(names) => {
+                names.iter().filter_map(|name| name.0.last()?.as_ident()).cloned().collect()
+            }
+            _ => Vec::new(),
+        };
+        let mut columns = Vec::with_capacity(names.len());
+        for name in &names {
+            columns.extend(merged_column(name, (&self, keeps_left), (&right, keeps_right))?);
+        }
+        let condition = condition(&names, &self, &right)?;
+        let are_known = is_plain && !is_natural && columns.len() == names.len();
+        let shown = self.shown.zip(right.shown).filter(|_| are_known).and_then(|(left, right)| {
+            let merged = columns.iter().cloned().map(ShownPart::Merged);
+            Some(merged.chain(without(left, &names)?).chain(without(right, &names)?).collect())
+        });
+        let others = self.merged.columns.into_iter().chain(right.merged.columns);
+        columns.extend(others.filter(|column| !names.iter().any(|name| is_same(name, &column.name))));
+        let has_conditions = self.merged.has_conditions || right.merged.has_conditions || condition.is_some();
+        let merged = Merged { columns, has_conditions };
+        if let Some(condition) = condition {
+            *constraint = JoinConstraint::On(condition);
+        } else if let JoinConstraint::On(condition) = constraint {
+            merged.replace_in(condition);
+        }
+        let tables = self.tables.into_iter().chain(right.tables).collect();
+        ControlFlow::Continue(Self { tables, merged, shown })
+    }
+
+    /// The column that USING means on this side; `None` if it is not known which of several tables has it.
+    fn column(&self, name: &Ident) -> Option<MergedColumn> {
+        match (self.merged.find(name), self.tables.as_slice()) {
+            (Some(column), _) => Some(column.clone()),
+            (None, [Some(table)]) => {
+                let (name, value) = (name.clone(), qualified(table, name));
+                Some(MergedColumn { name, value, is_changed: false, join_count: 0 })
+            }
+            _ => None,
         }
     }
 }
 
+/// The column that a join merges, whose sides keep their rows without a partner or not. `None` if it is the left side's,
+/// and it is not known which of several tables has it.
+fn merged_column(
+    name: &Ident,
+    (left, keeps_left): (&Joined, bool),
+    (right, keeps_right): (&Joined, bool),
+) -> ControlFlow<Error, Option<MergedColumn>> {
+    let (left, right) = (left.column(name), right.column(name));
+    let count = |column: &Option<MergedColumn>| column.as_ref().map_or(0, |column| column.join_count);
+    let join_count = count(&left) + count(&right) + 1;
+    let (value, is_changed) = match (left, right, keeps_right) {
+        (Some(left), _, false) => (left.value, left.is_changed),
+        (None, _, false) => return ControlFlow::Continue(None),
+        (_, Some(right), true) if !keeps_left => (right.value, true),
+        (Some(left), Some(right), true) => (coalesced(&left.value, &right.value), true),
+        _ => {
+            let hint = "name the tables, and join ON their columns";
+            return ControlFlow::Break(not_supported("this RIGHT or FULL JOIN ... USING").with_hint(hint));
+        }
+    };
+    ControlFlow::Continue(Some(MergedColumn { name: name.clone(), value, is_changed, join_count }))
+}
+
+/// The condition that replaces USING if DataFusion would take other columns. It compares the values merged so far.
+fn condition(names: &[Ident], left: &Joined, right: &Joined) -> ControlFlow<Error, Option<Expr>> {
+    let is_mistaken = |side: &Joined, name: &Ident| side.merged.find(name).is_some_and(MergedColumn::is_mistaken);
+    if !names.iter().any(|name| is_mistaken(left, name) || is_mistaken(right, name)) {
+        return ControlFlow::Continue(None);
+    }
+    let equal = |name: &Ident| Some(binary(left.column(name)?.value, BinaryOperator::Eq, right.column(name)?.value));
+    let both = |left, right| binary(left, BinaryOperator::And, right);
+    match names.iter().map(equal).collect::<Option<Vec<_>>>() {
+        Some(conditions) => ControlFlow::Continue(conditions.into_iter().reduce(both)),
+        None => {
+            let hint = "name the tables, and join ON their columns";
+            ControlFlow::Break(not_supported("this JOIN ... USING after a RIGHT or FULL JOIN").with_hint(hint))
+        }
+    }
+}
+
+/// The columns that joins merge.
+#[derive(Default)]
+struct Merged {
+    columns: Vec<MergedColumn>,
+    /// Whether a join was rewritten to one with ON, for which DataFusion merges no columns.
+    has_conditions: bool,
+}
+
 impl Merged {
-    fn of(&mut self, from: &mut TableWithJoins) -> ControlFlow<Error> {
-        let mut relations: Vec<Option<Ident>> = vec![name_of(&from.relation)];
-        let mut shown = ShownJoin::of(&from.relation);
-        for Join { relation, join_operator, .. } in &mut from.joins {
-            let right = name_of(relation);
-            let mut none = JoinConstraint::None;
-            let (constraint, keeps_right, keeps_left) = match join_operator {
-                JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => (constraint, true, false),
-                JoinOperator::FullOuter(constraint) => (constraint, true, true),
-                JoinOperator::Join(constraint)
-                | JoinOperator::Inner(constraint)
-                | JoinOperator::Left(constraint)
-                | JoinOperator::LeftOuter(constraint) => (constraint, false, true),
-                _ => (&mut none, false, true),
-            };
-            if let (JoinConstraint::Natural, true) = (&*constraint, keeps_right) {
-                let hint = "write USING (...)";
-                return ControlFlow::Break(not_supported("NATURAL RIGHT or FULL JOIN").with_hint(hint));
-            }
-            if let JoinConstraint::On(condition) = constraint {
-                self.replace_in(condition);
-            }
-            let is_natural = matches!(constraint, JoinConstraint::Natural);
-            let mut merged = Vec::new();
-            if let JoinConstraint::Using(names) = constraint {
-                merged.extend(names.iter().filter_map(|name| name.0.last()?.as_ident()).cloned());
-                let condition = self.condition(&merged, right.as_ref())?;
-                for name in &merged {
-                    self.merge(name, &relations, right.as_ref(), (keeps_left, keeps_right))?;
-                }
-                if let Some(condition) = condition {
-                    *constraint = JoinConstraint::On(condition);
-                    self.has_conditions = true;
-                }
-            }
-            if is_natural {
-                shown.sides = None;
-            } else {
-                let are_known = merged.iter().all(|name| self.find(name).is_some());
-                shown.join(right.as_ref(), join_operator, &merged, are_known);
-            }
-            relations.push(right);
-        }
-        self.shown_joins.push(shown);
-        ControlFlow::Continue(())
-    }
-
-    /// What `*` shows; `None` if that is not known, or if several items of FROM merge columns of the same name.
-    fn shown(&self) -> Option<Vec<SelectItem>> {
-        let (mut names, mut items) = (Vec::<&Ident>::new(), Vec::new());
-        for shown in &self.shown_joins {
-            if shown.first.iter().any(|name| names.iter().any(|known| is_same(known, name))) {
-                return None;
-            }
-            names.extend(&shown.first);
-            items.extend(shown.first.iter().filter_map(|name| self.find(name)).map(MergedColumn::item));
-            items.extend(shown.sides.as_ref()?.iter().map(JoinedTable::others));
-        }
-        Some(items)
-    }
-
-    /// The condition that replaces USING if the left side's value is not the column that DataFusion would take, or if
-    /// it finds none because two joins have merged the column before. It compares the values merged so far.
-    fn condition(&self, names: &[Ident], right: Option<&Ident>) -> ControlFlow<Error, Option<Expr>> {
-        let is_unknown = |column: &MergedColumn| column.is_changed || column.join_count > 1;
-        if !names.iter().any(|name| self.find(name).is_some_and(is_unknown)) {
-            return ControlFlow::Continue(None);
-        }
-        let equal = |name: &Ident| {
-            let (left, right) = (self.find(name)?.value.clone(), qualified(right?, name));
-            Some(binary(left, BinaryOperator::Eq, right))
-        };
-        let both = |left, right| binary(left, BinaryOperator::And, right);
-        match names.iter().map(equal).collect::<Option<Vec<_>>>() {
-            Some(conditions) => ControlFlow::Continue(conditions.into_iter().reduce(both)),
-            None => {
-                let hint = "name the tables, and join ON their columns";
-                ControlFlow::Break(not_supported("this JOIN ... USING after a RIGHT or FULL JOIN").with_hint(hint))
-            }
-        }
-    }
-
-    fn merge(
-        &mut self,
-        name: &Ident,
-        relations: &[Option<Ident>],
-        right: Option<&Ident>,
-        (keeps_left, keeps_right): (bool, bool),
-    ) -> ControlFlow<Error> {
-        let known = self.columns.iter().position(|column| is_same(&column.name, name));
-        let left = match (known, relations) {
-            (Some(known), _) => Some((self.columns[known].value.clone(), self.columns[known].is_changed)),
-            (None, [Some(relation)]) => Some((qualified(relation, name), false)),
-            _ => None,
-        };
-        let (value, is_changed) = match (left, right, keeps_right) {
-            (Some((value, is_changed)), _, false) => (value, is_changed),
-            (None, _, false) => return ControlFlow::Continue(()),
-            (_, Some(right), true) if !keeps_left => (qualified(right, name), true),
-            (Some((left, _)), Some(right), true) => (coalesced(&left, &qualified(right, name)), true),
-            _ => {
-                let hint = "name the tables, and join ON their columns";
-                return ControlFlow::Break(not_supported("this RIGHT or FULL JOIN ... USING").with_hint(hint));
-            }
-        };
-        let join_count = known.map_or(0, |known| self.columns[known].join_count) + 1;
-        let column = MergedColumn { name: name.clone(), value, is_changed, join_count };
-        match known {
-            Some(known) => self.columns[known] = column,
-            None => self.columns.push(column),
-        }
-        ControlFlow::Continue(())
-    }
-
+    /// The merged column of a name; `None` if there are several.
     fn find(&self, name: &Ident) -> Option<&MergedColumn> {
-        self.columns.iter().find(|column| is_same(&column.name, name))
+        let mut columns = self.columns.iter().filter(|column| is_same(&column.name, name));
+        columns.next().filter(|_| columns.next().is_none())
     }
 
     fn rewrite_item(&self, item: &mut SelectItem) {
