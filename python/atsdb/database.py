@@ -364,17 +364,19 @@ class Database:
         return self._open_store().recompress(table)
 
     def backup(
-        self, archive: str | os.PathLike[str], *, tables: Sequence[str] = (), keep: int | None = None, verify: bool = False
+        self, archive: str | os.PathLike[str], *, tables: Sequence[str] = (), keep: int | None = None, verify: bool = True
     ) -> dict[str, Any]:
         """Backs up the store to a directory or to ``s3://BUCKET/PREFIX``, while writers continue. Only what the archive
-        lacks is written. ``keep`` is the number of backups that are kept: older ones are deleted."""
+        lacks is written. ``keep`` is the number of backups that are kept: older ones are deleted. Unless ``verify`` is
+        false, what was written is read back and compared."""
         return self._open_store().backup(os.fspath(archive), list(tables), keep, verify)
 
     def restore(
-        self, archive: str | os.PathLike[str], id: str | None = None, *, overwrite: bool = False
+        self, archive: str | os.PathLike[str], id: str | None = None, *, overwrite: bool = False, verify: bool = True
     ) -> dict[str, Any]:
-        """Restores the latest backup of an archive, or the one with this id, into this store."""
-        return self._open_store().restore(os.fspath(archive), id, overwrite)
+        """Restores the latest backup of an archive, or the one with this id, into this store. Unless ``verify`` is false,
+        what was written is read back and checked before it becomes visible."""
+        return self._open_store().restore(os.fspath(archive), id, overwrite, verify)
 
     def copy(
         self,
@@ -384,10 +386,11 @@ class Database:
         start: str | date | None = None,
         end: str | date | None = None,
         overwrite: bool = False,
-        verify: bool = False,
+        verify: bool = True,
     ) -> dict[str, Any]:
         """Copies the store, some tables or a range of times to the store at a URL, which is created if it does not exist.
-        A repeated copy transfers only what is new."""
+        A repeated copy transfers only what is new. Unless ``verify`` is false, the source is checked first, and what was
+        written is read back and checked before it becomes visible."""
         times = (_moment(start), _moment(end))
         return self._open_store().copy(os.fspath(url), list(tables), *times, overwrite, verify)
 

@@ -288,9 +288,11 @@ impl Store {
         archive: &str,
         id: Option<String>,
         overwrite: bool,
+        verify: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let call = self.calls.begin("the restore");
-        let options = CopyOptions { overwrite, on_progress: Some(progress_of(&call)), ..CopyOptions::default() };
+        let on_progress = Some(progress_of(&call));
+        let options = CopyOptions { overwrite, verify, on_progress, ..CopyOptions::default() };
         let which = id.map_or(BackupSelector::Latest, BackupSelector::Id);
         let database = self.database(py)?;
         let (_, report) = call.wait_for(py, || database.restore(archive, &which, &options))?;

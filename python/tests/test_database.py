@@ -1,6 +1,7 @@
 """The store: statements, appends, transactions, files, copies."""
 
 import datetime as dt
+import inspect
 import threading
 import warnings
 import zipfile
@@ -296,17 +297,23 @@ def test_figures_say_what_a_table_holds(readings):
 
 
 def test_a_store_is_backed_up_restored_and_copied(readings, tmp_path):
-    done = readings.backup(tmp_path / "backups", keep=2, verify=True)
+    done = readings.backup(tmp_path / "backups", keep=2)
     assert (done["tables"], done["rows"]) == (1, 3)
     with atsdb.open(tmp_path / "restored.db") as restored:
         assert restored.restore(tmp_path / "backups")["rows"] == 3
         assert restored.sql("SELECT count(*) FROM readings").fetchall() == [(3,)]
+        assert restored.restore(tmp_path / "backups", verify=False)["chunks"] == 0
     done = readings.copy(tmp_path / "copy.db", tables=["readings"], end=dt.datetime(2024, 3, 2))
     assert done["rows"] == 2
     with atsdb.open(tmp_path / "copy.db", read_only=True) as copy:
         assert copy.sql("SELECT count(*) FROM readings").fetchall() == [(2,)]
         with pytest.raises(atsdb.ReadOnlyError):
             copy.append("readings", [("2024-04-01", "roof", 1.0, 4)])
+
+
+def test_copies_are_checked_as_those_of_the_program_are():
+    for method in (atsdb.Database.backup, atsdb.Database.restore, atsdb.Database.copy):
+        assert inspect.signature(method).parameters["verify"].default is True
 
 
 def test_a_closed_store_refuses_work(tmp_path):

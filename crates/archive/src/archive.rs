@@ -2,7 +2,7 @@
 
 use crate::bucket::Bucket;
 use crate::folder::Folder;
-use crate::listing::{self, Backups};
+use crate::listing::{self, Backups, no_backup_in};
 use crate::manifest::{self, BackupSelector, Manifest};
 use crate::objects::Objects;
 use atsdb_core::store::Finding;
@@ -85,7 +85,7 @@ impl Archive {
         match self.objects.get(MARK) {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotFound && !self.has_backups()? => {
-                Err(Error::not_found(format!("there is no backup in {}", self.location())))
+                Err(no_backup_in(self.location()))
             }
             Err(error) if [ErrorKind::NotFound, ErrorKind::Corrupt].contains(&error.kind()) => Ok(()),
             Err(error) => Err(error),

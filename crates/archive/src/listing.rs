@@ -72,6 +72,12 @@ pub(crate) fn read(objects: &dyn Objects) -> Result<Backups> {
     Ok(backups)
 }
 
+/// The error for a location without a backup.
+pub(crate) fn no_backup_in(location: &str) -> Error {
+    Error::not_found(format!("there is no backup in {location}"))
+        .with_hint("check the path; atsdb backup STORE TARGET writes a backup")
+}
+
 impl Backups {
     /// The selected backup.
     ///
@@ -80,7 +86,7 @@ impl Backups {
     /// stores and none is selected.
     pub fn choose(&self, which: &BackupSelector) -> Result<&Manifest> {
         if self.whole.is_empty() && self.damaged.is_empty() {
-            return Err(Error::not_found(format!("there is no backup in {}", self.location)));
+            return Err(no_backup_in(&self.location));
         }
         match which {
             BackupSelector::Id(id) => self.of_id(id),

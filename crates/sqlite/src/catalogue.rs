@@ -19,6 +19,8 @@ pub(crate) struct Catalogue {
     pub(crate) path: PathBuf,
     /// The writing connection; `None` if writing is refused.
     pub(crate) writer: Option<Mutex<Writer>>,
+    /// Whether the options ask for reading only. Otherwise only the system can refuse writing.
+    pub(crate) read_only: bool,
     pub(crate) readers: Arc<Readers>,
     pub(crate) busy_timeout: Duration,
 }
@@ -45,13 +47,7 @@ impl Catalogue {
 
     /// Runs work on the writing connection, which only one thread of this process uses at a time.
     pub(crate) fn try_write<T>(&self, work: impl FnOnce(&mut Writer) -> Attempt<T>) -> Attempt<T> {
-        let writer = self.writer.as_ref().ok_or_else(|| {
-            Error::new(ErrorKind::ReadOnly, format!("the store {} is open for reading only", self.path.display()))
-                .with_hint(
-                    "open it without --read-only (read_only in the library), with permission to write the file and its \
-                     directory",
-                )
-        })?;
+        let writer = self.writer.as_ref().ok_or_else(|| self.refused_writing())?;
         // A panic leaves no transaction, since unwinding rolls it back.
         let mut writer = writer.lock();
         writer.files().check()?;
@@ -61,6 +57,18 @@ impl Catalogue {
             writer.record_failure(failure);
         }
         done
+    }
+
+    /// The error for a write to a store that is open for reading only.
+    fn refused_writing(&self) -> Error {
+        let location = self.location();
+        if self.read_only {
+            Error::new(ErrorKind::ReadOnly, format!("the store {location} is open for reading only"))
+                .with_hint("open it without --read-only (read_only in the library)")
+        } else {
+            Error::new(ErrorKind::ReadOnly, format!("no permission to write the store {location}"))
+                .with_hint("check who may write the file and its directory, and whether the disk is mounted read-only")
+        }
     }
 
     /// Runs work that frees space, or that such work needs: on a full disk it may use the reserve.

@@ -99,7 +99,8 @@ impl SqliteStore {
             None => format!("sqlite:{}", path.display()),
             Some(files) => format!("sqlite:{}?{}", path.display(), files.layout.split),
         };
-        let catalogue = Catalogue { path, writer, readers, busy_timeout: options.busy_timeout };
+        let (read_only, busy_timeout) = (options.read_only, options.busy_timeout);
+        let catalogue = Catalogue { path, writer, read_only, readers, busy_timeout };
         Ok(Self { url, uid: opened.facts.uid, durability: options.durability, catalogue, files })
     }
 

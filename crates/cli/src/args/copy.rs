@@ -6,7 +6,7 @@ use atsdb::Moment;
 use clap::Args;
 
 /// Flags for the target of a copy.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, PartialEq, Eq, Args)]
 pub(crate) struct TargetArgs {
     /// Replace tables of the same names, and copies that were changed after the last copy
     #[arg(long)]

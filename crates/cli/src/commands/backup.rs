@@ -1,6 +1,6 @@
 //! `atsdb backup`: backs a store up to a directory, a bucket or another store, and lists backups.
 
-use super::copy::{in_words, into_target, options_of, watched};
+use super::copy::{in_words, into_target, options_of, refuse_flags_of_stores, watched};
 use super::report;
 use crate::args::{BackupArgs, ReportFormat};
 use crate::console::clock;
@@ -33,10 +33,7 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
         inform!("{} in {:.1} s", in_words(&report), started.elapsed().as_secs_f64());
         return Ok(());
     }
-    if args.into.overwrite || args.into.allow_non_empty {
-        return Err(Error::usage("--overwrite and --allow-non-empty are for a target that is a store")
-            .with_hint("a directory or bucket may hold any number of backups"));
-    }
+    refuse_flags_of_stores(&args.into)?;
     let back_up = |options: CopyOptions| {
         let keep = args.keep.map(|keep| keep as usize);
         let CopyOptions { verify, on_progress, .. } = options;

@@ -82,15 +82,25 @@ pub(crate) fn watched<T>(run: impl FnOnce(CopyOptions) -> Result<T>, options: Co
     done
 }
 
+/// The flags of a target that a directory or bucket of backups does not have.
+pub(super) fn refuse_flags_of_stores(into: &TargetArgs) -> Result<()> {
+    if !into.overwrite && !into.allow_non_empty {
+        return Ok(());
+    }
+    Err(Error::usage("--overwrite and --allow-non-empty are for a target that is a store")
+        .with_hint("a directory or bucket may hold any number of backups"))
+}
+
 /// `.save`: copies the open store to another one, or to a directory or bucket of backups. Returns a line that describes
 /// the result.
-pub(crate) fn save(database: &Database, url: &str) -> Result<String> {
+pub(crate) fn save(database: &Database, url: &str, into: &TargetArgs) -> Result<String> {
     if atsdb::is_archive(url) {
+        refuse_flags_of_stores(into)?;
         let back_up = |options: CopyOptions| {
-            let on_progress = options.on_progress;
-            database.backup(url, &BackupOptions { on_progress, ..BackupOptions::default() })
+            let CopyOptions { verify, on_progress, .. } = options;
+            database.backup(url, &BackupOptions { verify, on_progress, ..BackupOptions::default() })
         };
-        let report = watched(back_up, CopyOptions::default())?;
+        let report = watched(back_up, options_of(into))?;
         return Ok(format!(
             "backup {}: {} in {}",
             report.id,
@@ -98,12 +108,12 @@ pub(crate) fn save(database: &Database, url: &str) -> Result<String> {
             show_many(report.tables, "table")
         ));
     }
-    watched(|options| database.copy_to(url, &options), CopyOptions::default()).map(|report| in_words(&report))
+    watched(|options| database.copy_to(url, &options), options_of(into)).map(|report| in_words(&report))
 }
 
 /// `.load`: copies another store, or the newest backup, into the open one.
-pub(crate) fn load(database: &Database, url: &str) -> Result<String> {
-    let beside_others = CopyOptions { allow_non_empty: true, ..CopyOptions::default() };
+pub(crate) fn load(database: &Database, url: &str, into: &TargetArgs) -> Result<String> {
+    let beside_others = CopyOptions { allow_non_empty: true, ..options_of(into) };
     if atsdb::is_archive(url) {
         let restore = |options: CopyOptions| database.restore(url, &BackupSelector::Latest, &options);
         return watched(restore, beside_others).map(|(_, report)| in_words(&report));
@@ -128,7 +138,9 @@ pub(crate) fn in_words(report: &CopyReport) -> String {
     };
     add(report.chunks_kept - report.chunks_resumed, "already there");
     add(report.chunks_resumed, "left by an interrupted copy");
-    add(report.chunks_removed, "taken away");
-    add(report.tables_dropped, "tables dropped");
+    add(report.chunks_removed, "removed");
+    if report.tables_dropped > 0 {
+        text.push_str(&format!(", {} dropped", show_many(report.tables_dropped, "table")));
+    }
     text
 }

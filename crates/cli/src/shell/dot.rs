@@ -1,5 +1,6 @@
 //! The shell's own commands, which begin with a dot.
 
+use crate::args::TargetArgs;
 use crate::output::Format;
 use crate::output::screen::Expanded;
 use atsdb::name::nearest_name;
@@ -39,9 +40,9 @@ pub(super) const HELP: &str = "\
 .edit                edit the last statement in $EDITOR, and run it
 .read FILE           run the statements of a file
 .save URL            copy the open store, also one in memory, to another one or
-                     to a directory of backups
+                     to a directory of backups; flags of atsdb copy follow
 .load URL            copy another store, or the newest backup of a directory,
-                     into the open one
+                     into the open one; --overwrite: replace its tables
 .quit                leave; Ctrl-D does the same
 
 Also as in psql: \\d, \\d TABLE, \\dt, \\di, \\dv, \\dm, \\df, \\du, \\l, \\x, \\timing,
@@ -157,8 +158,14 @@ pub(super) enum DotCommand {
     Edit,
     Timing(Option<bool>),
     Read(String),
-    Save(String),
-    Load(String),
+    Save {
+        url: String,
+        into: TargetArgs,
+    },
+    Load {
+        url: String,
+        into: TargetArgs,
+    },
     Quit,
 }
 
@@ -221,13 +228,17 @@ pub(super) fn parse(line: &str) -> Result<DotCommand> {
         (".timing" | ".timer", "off") => DotCommand::Timing(Some(false)),
         (".timing" | ".timer", _) => return Err(needs("on or off")),
         (".read", "") => return Err(needs("a file")),
-        (".save" | ".backup" | ".load" | ".restore", "") => {
-            return Err(
-                needs("a URL").with_hint("a path, postgresql://..., mariadb://..., a directory or s3://BUCKET/PREFIX")
-            );
+        (command @ (".save" | ".backup" | ".load" | ".restore"), _) => {
+            let (url, into) = url_and_flags(whole_rest)?;
+            if url.is_empty() || url.starts_with("--") {
+                return Err(needs("a URL")
+                    .with_hint("a path, postgresql://..., mariadb://..., a directory or s3://BUCKET/PREFIX"));
+            }
+            match command {
+                ".save" | ".backup" => DotCommand::Save { url, into },
+                _ => DotCommand::Load { url, into },
+            }
         }
-        (".save" | ".backup", url) => DotCommand::Save(url.to_owned()),
-        (".load" | ".restore", url) => DotCommand::Load(url.to_owned()),
         (".read", path) => DotCommand::Read(path.to_owned()),
         (known, _) if NAMES.contains(&known) => return Err(Error::usage(format!("{name} takes nothing more"))),
         _ => return Err(unknown(name)),
@@ -320,7 +331,7 @@ pub(super) fn is_known(argument: &str) -> bool {
 /// Whether a line is a command that may write, so that a store may be created for it.
 pub(super) fn may_write(line: &str) -> bool {
     let command = as_command(line).map(|line| parse(&line));
-    matches!(command, Some(Ok(DotCommand::Import { .. } | DotCommand::Read(_) | DotCommand::Load(_))))
+    matches!(command, Some(Ok(DotCommand::Import { .. } | DotCommand::Read(_) | DotCommand::Load { .. })))
 }
 
 /// A text as a literal.
@@ -343,6 +354,24 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// The URL of a store, which may hold blanks, and the flags behind it.
+fn url_and_flags(line: &str) -> Result<(String, TargetArgs)> {
+    let (mut url, mut into) = (line, TargetArgs::default());
+    while let Some((before, flag)) = url.rsplit_once(char::is_whitespace).filter(|(_, word)| word.starts_with("--")) {
+        match flag {
+            "--overwrite" => into.overwrite = true,
+            "--allow-non-empty" => into.allow_non_empty = true,
+            "--no-verify" => into.no_verify = true,
+            _ => {
+                return Err(Error::usage(format!("no flag {flag}"))
+                    .with_hint("use --overwrite, --allow-non-empty or --no-verify"));
+            }
+        }
+        url = before.trim_end();
+    }
+    Ok((unquoted(url).to_owned(), into))
+}
+
 fn unquoted(text: &str) -> &str {
     let stripped = |quote: char| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
     stripped('"').or_else(|| stripped('\'')).unwrap_or(text)
@@ -358,8 +387,11 @@ mod tests {
         assert_eq!(parse(".tables w%").unwrap(), DotCommand::Tables("w".to_owned()));
         assert_eq!(parse(".schema \"my table\"").unwrap(), DotCommand::Schema(Some("my table".to_owned())));
         assert_eq!(parse(".MODE csv").unwrap(), DotCommand::Mode(Format::Csv));
-        assert_eq!(parse(".save 'my copy.db'").unwrap(), DotCommand::Save("my copy.db".to_owned()));
-        assert_eq!(parse(".RESTORE a.db").unwrap(), DotCommand::Load("a.db".to_owned()));
+        let into = TargetArgs::default();
+        assert_eq!(parse(".save 'my copy.db'").unwrap(), DotCommand::Save { url: "my copy.db".to_owned(), into });
+        let into = TargetArgs { overwrite: true, no_verify: true, ..TargetArgs::default() };
+        let load = DotCommand::Load { url: "my copy.db".to_owned(), into };
+        assert_eq!(parse(".RESTORE my copy.db  --overwrite --no-verify").unwrap(), load);
         assert_eq!(parse(".timing off").unwrap(), DotCommand::Timing(Some(false)));
         assert_eq!(parse(".expanded").unwrap(), DotCommand::Expanded(None));
         assert_eq!(
@@ -441,6 +473,8 @@ mod tests {
             parse(".quit now").is_err()
                 && parse(".read").is_err()
                 && parse(".save").is_err()
+                && parse(".save --overwrite b.db").is_err()
+                && parse(".load b.db --force").is_err()
                 && parse(".timing maybe").is_err()
         );
     }

@@ -158,8 +158,8 @@ impl Shell {
                     inform!("timing: {}", if self.runner.timing { "on" } else { "off" });
                 }
             }
-            DotCommand::Save(url) => inform!("{}", commands::copy::save(&self.database, &url)?),
-            DotCommand::Load(url) => inform!("{}", commands::copy::load(&self.database, &url)?),
+            DotCommand::Save { url, into } => inform!("{}", commands::copy::save(&self.database, &url, &into)?),
+            DotCommand::Load { url, into } => inform!("{}", commands::copy::load(&self.database, &url, &into)?),
             DotCommand::Read(path) => {
                 if depth == READ_DEPTH_MAX {
                     return Err(Error::usage(format!("{path}: .read goes more than {READ_DEPTH_MAX} files deep")));

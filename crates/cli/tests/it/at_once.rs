@@ -1,6 +1,7 @@
 //! Several programs that write to one store at the same time.
 
 use crate::support::Case;
+use std::io::Write;
 use std::process::Stdio;
 
 #[test]
@@ -35,4 +36,27 @@ fn of_two_programs_that_insert_the_same_key_at_once_one_wins() {
         running.into_iter().for_each(|child| assert!(child.wait_with_output().unwrap().status.success()));
     }
     assert!(case.query("a.db", "SELECT who FROM t WHERE id = 0").ends_with(&"+".repeat(12)));
+}
+
+#[test]
+fn an_import_says_that_another_program_created_its_table_meanwhile() {
+    let case = Case::new();
+    let import = ["import", "a.db", "t", "-"];
+    let mut command = case.command(&import);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // No pipe holds 2 MiB. Once they are written, the import reads its rows, and has found no table.
+    stdin.write_all("v\n".as_bytes()).unwrap();
+    stdin.write_all("1\n".repeat(1 << 20).as_bytes()).unwrap();
+    case.run(&["sql", "a.db", "CREATE TABLE t (v BIGINT)"]).well();
+    drop(stdin);
+    let ended = child.wait_with_output().unwrap();
+    let message = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(2), "{message}");
+    for part in ["table t already exists", "another program created it", "run the command again"] {
+        assert!(message.contains(part), "{part:?} is not in {message}");
+    }
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "0");
+    assert_eq!(case.run_with(&import, "v\n1\n2\n").code, 0);
+    assert_eq!(case.query("a.db", "SELECT count(*) FROM t"), "2");
 }

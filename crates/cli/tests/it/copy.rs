@@ -69,12 +69,13 @@ fn backups_are_made_listed_checked_and_restored() {
     let json = case.run(&["backup", "--list", "backups", "--format", "json"]).well().text();
     assert!(json.contains("\"rows\": 3") && json.contains("\"rows\": 2"), "{json}");
     assert!(case.run(&["verify", "backups"]).well().text().starts_with("no damage: 2 backups"));
+    case.run(&["verify", "backups", "--hash"]).failed(1, &["--hash is for a store", "hint: atsdb restore"]);
 
     case.run(&["restore", "backups", "b.db"]).reported(&["backup ", second.text().trim()]);
     assert_eq!(hash(&case, "b.db"), hash(&case, "a.db"));
     case.run(&["restore", "backups", "c.db", "--backup", ids[0]]).reported(&[]);
     assert_eq!(hash(&case, "c.db"), before);
-    case.run(&["backup", "--list", "backup"]).failed(2, &["there is no backup in "]);
+    case.run(&["backup", "--list", "backup"]).failed(2, &["there is no backup in ", "hint: check the path"]);
     case.run(&["restore", "backups", "a.db"]).failed(2, &["already", "--overwrite"]);
     // A count of a table's unit is no time of a backup.
     for at in ["yesterday", "1709294400"] {
@@ -159,6 +160,16 @@ fn the_shell_saves_and_loads_the_open_store() {
     case.run_with(&["c.db"], ".restore backups\n").reported(&[]);
     assert_eq!(hash(&case, "a.db"), hash(&case, "c.db"));
     case.run_with(&["c.db"], ".save\n").failed(1, &[".save needs a URL"]);
+    // A store is loaded, changed and saved again, as the hint says.
+    let changed = ".load b.db\nDELETE FROM readings;\n.save b.db";
+    let refused = case.run_with::<&str>(&[], changed);
+    assert!(refused.code == 2 && refused.stderr.contains("hint: --overwrite replaces it"), "{}", refused.stderr);
+    case.run_with::<&str>(&[], format!("{changed} --overwrite\n")).reported(&[", 1 table dropped\n"]);
+    assert_eq!(case.query("b.db", "SELECT count(*) FROM readings"), "0");
+    case.run_with(&["b.db"], ".load a.db\n").failed(2, &["hint: --overwrite replaces it"]);
+    case.run_with(&["b.db"], ".load a.db --overwrite\n").reported(&[]);
+    assert_eq!(hash(&case, "a.db"), hash(&case, "b.db"));
+    case.run_with(&["b.db"], ".save backups --overwrite\n").failed(1, &["for a target that is a store"]);
 }
 
 #[test]

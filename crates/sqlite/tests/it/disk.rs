@@ -129,6 +129,10 @@ fn read_a_read_only_disk(layout: usize) {
         let store = SqliteStore::open(&path, &options).unwrap();
         assert!(store.is_read_only());
         refuses_writes(&store, table);
+        // The hint names the option only to callers that use it.
+        let error = store.drop_table(table).unwrap_err();
+        let expected = if read_only { "without --read-only" } else { "the disk is mounted read-only" };
+        assert!(error.hint().is_some_and(|hint| hint.contains(expected)), "{error:?}");
         assert_eq!(visible(&store, table).len(), 1);
         assert_eq!(store.verify().unwrap(), []);
     }

@@ -4,7 +4,7 @@ use super::declared::DeclaredTable;
 use super::repeated::batch_ids;
 use crate::console::interrupt;
 use arrow::record_batch::RecordBatch;
-use atsdb::{Batch, BatchId, CommitOutcome, Engine, Error, Result, Table, TableDefinition};
+use atsdb::{Batch, BatchId, CommitOutcome, Engine, Error, ErrorKind, Result, Table, TableDefinition};
 use std::sync::atomic::Ordering;
 
 /// The id of the batch, so that it is stored once.
@@ -51,7 +51,7 @@ impl<'a> BatchSink<'a> {
         interrupt::check()?;
         let counts = self.open.as_ref().map(|(batch, _)| (batch.skipped_rows(), batch.replaced_rows()));
         let (batch, table) = self.open.take().ok_or_else(|| Error::internal("the importer began no table"))?;
-        let outcome = self.engine.commit_saved(batch, &table)?;
+        let outcome = self.engine.commit_saved(batch, &table).map_err(created_meanwhile)?;
         let conflicts = counts.map_or(KeyConflicts::default(), |(skipped, replaced)| KeyConflicts {
             skipped_rows: skipped.load(Ordering::Relaxed),
             replaced_rows: replaced.load(Ordering::Relaxed),
@@ -68,7 +68,10 @@ impl atsdb_import::Sink for BatchSink<'_> {
         let mut batch = self.engine.batch(id);
         let table = match &self.existing {
             Some(table) => table.clone(),
-            None => batch.create_table(&self.engine.placed(&self.declared.apply(definition)?)?)?,
+            None => {
+                let definition = self.engine.placed(&self.declared.apply(definition)?)?;
+                batch.create_table(&definition).map_err(created_meanwhile)?
+            }
         };
         if let BatchName::OfFiles(hashes) = &self.name {
             let (id, parts) = batch_ids(hashes, table.id)?;
@@ -88,6 +91,14 @@ impl atsdb_import::Sink for BatchSink<'_> {
             None => Err(Error::internal("the importer gave rows before a table")),
         }
     }
+}
+
+/// The table did not exist when the import began. If it does now, the same command adds the rows to it.
+fn created_meanwhile(error: Error) -> Error {
+    if error.kind() != ErrorKind::Exists {
+        return error;
+    }
+    error.with_hint("another program created it during this import: run the command again to add the rows to it")
 }
 
 /// A full dictionary, with the flag of the import that declares a wider one instead of the SQL.

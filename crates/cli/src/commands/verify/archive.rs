@@ -1,7 +1,7 @@
 //! `atsdb verify` of a directory or bucket of backups.
 
 use super::findings::{FindingJson, findings_for_people, outcome};
-use crate::args::{ReportArgs, ReportFormat};
+use crate::args::{ReportFormat, VerifyArgs};
 use crate::commands::report;
 use crate::console::progress::RowCount;
 use crate::console::quantity::show_many;
@@ -16,9 +16,15 @@ struct CheckedJson {
 }
 
 /// Checks every backup. The findings are printed; if there are any, that is the error.
-pub(super) fn run(args: &ReportArgs) -> Result<()> {
+pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
+    let args = &verify.report;
     if let Some(table) = &args.table {
-        return Err(Error::usage(format!("{} holds backups, which are checked whole, not table {table}", args.url)));
+        return Err(Error::usage(format!("{} holds backups, which are checked whole, not table {table}", args.url))
+            .with_hint(format!("leave {table} out")));
+    }
+    if verify.hash {
+        return Err(Error::usage(format!("{} holds backups, and --hash is for a store", args.url))
+            .with_hint("atsdb restore a backup into a new store, and hash that store"));
     }
     let archive = Archive::open(&args.url)?;
     let rows = RowCount::default();

@@ -36,7 +36,7 @@ struct HashJson {
 pub(super) fn run(verify: &VerifyArgs) -> Result<()> {
     let args = &verify.report;
     if atsdb::is_archive(&args.url) {
-        return archive::run(args);
+        return archive::run(verify);
     }
     let database = settings::open(&args.url, Access::Read, &args.store, None).map_err(too_damaged)?;
     let engine = database.engine();
