@@ -6,7 +6,7 @@ use super::time_text::has_form_of_time;
 use super::wrong_calls::sql_type;
 use atsdb_core::Error;
 
-/// What precedes the reason why a regular expression cannot be compiled.
+/// The beginning of the library's message about an invalid regular expression. The reason follows it.
 pub(super) const PATTERN_FAILED: &str = "Regular expression did not compile: ";
 
 /// A message for users, and what to do.

@@ -47,7 +47,8 @@ pub(super) fn parse(text: &str) -> Result<JsonPath> {
     }
 }
 
-/// What was read. A condition is refused where a value is required, and a value where a condition is.
+/// A parsed operand: a value or a condition. A condition is refused where a value is required, and a value where a
+/// condition is.
 enum Parsed {
     Value(PathExpression),
     Condition(PathCondition),
@@ -424,7 +425,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What is after `.**`.
+    /// Parses the levels after `.**`, such as `{1 to last}`. Without braces, these are all levels from 0.
     fn descendants(&mut self) -> Result<PathStep> {
         if !self.next.takes("{")? {
             return Ok(PathStep::Descendants { first: 0, last: LEVEL_LAST });
@@ -477,7 +478,7 @@ impl Reader<'_> {
         Ok(PathStep::Subscripts(subscripts))
     }
 
-    /// What is between the parentheses of a filter.
+    /// Parses the condition of a filter and its closing parenthesis.
     fn filter(&mut self) -> Result<PathStep> {
         let items = self.items;
         self.filters += 1;

@@ -183,7 +183,7 @@ impl PathMethod {
     }
 }
 
-/// What is true, false or unknown.
+/// A predicate. Its value is true, false or unknown.
 #[derive(Debug)]
 pub(super) enum PathCondition {
     All(Vec<PathCondition>),

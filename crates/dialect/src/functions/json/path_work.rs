@@ -19,7 +19,7 @@ pub(super) const STEPS_OF_ITEM: usize = 4;
 /// How many bytes are read or copied in a step.
 pub(super) const BYTES_OF_STEP: usize = 16;
 
-/// What is left of the steps for the documents of a call.
+/// The number of steps that remain for all documents of a call together.
 #[derive(Debug)]
 pub(super) struct CallSteps(Cell<usize>);
 
@@ -29,7 +29,7 @@ impl CallSteps {
     }
 }
 
-/// What is left of the steps for one document.
+/// The number of steps that remain for one document, which also count against those of its call.
 #[derive(Debug)]
 pub(super) struct DocumentSteps<'a> {
     left: Cell<usize>,

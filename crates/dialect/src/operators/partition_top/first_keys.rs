@@ -16,7 +16,7 @@ pub(super) struct FirstKeys<K> {
     /// The key number `limit` of each partition that has that many.
     bounds: Vec<Option<K>>,
     key_count: usize,
-    /// What the keys have on the heap.
+    /// The bytes that the keys occupy on the heap.
     key_bytes: usize,
     /// The number of rows that were among the first when they came, which are numbered in this order.
     row_count: usize,
@@ -29,7 +29,7 @@ impl<K: Ord + Clone> FirstKeys<K> {
 
     /// The rows of a batch that are among the first of their partitions when they come, in order. They get the next
     /// numbers. `partitions` has the partition of each row, `compare` compares the key of a row with another key, and
-    /// `own` returns a row's key and what it has on the heap, in bytes.
+    /// `own` returns a row's key and the bytes that it occupies on the heap.
     pub(super) fn admit(
         &mut self,
         partitions: &[usize],

@@ -222,7 +222,7 @@ struct Branch {
 }
 
 impl Branch {
-    /// What is repeated for each call.
+    /// The expressions of the branch that are repeated for each call: its operand and its conditions.
     fn parts(&self) -> impl Iterator<Item = &Expr> {
         self.operand.as_deref().into_iter().chain(&self.before).chain(&self.condition)
     }

@@ -75,7 +75,7 @@ enum Domain {
 }
 
 impl Domain {
-    /// What is wrong with an argument, if something is.
+    /// Returns the message about an argument outside of the domain; `None` if the argument is valid.
     fn fault_of(self, value: f64) -> Option<&'static str> {
         match self {
             Self::Finite if value.is_infinite() => Some("input is out of range"),

@@ -217,7 +217,7 @@ fn columns_of(from: &[TableWithJoins], tables: &NamedTables<'_>) -> Option<Vec<S
     Some(names)
 }
 
-/// What the relations of a SELECT hide from the queries around it.
+/// The names in a SELECT that hide equal names of the queries around it.
 struct Scope {
     /// The names of the relations; `None` if one has none.
     relations: Option<Vec<String>>,
