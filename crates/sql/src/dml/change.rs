@@ -21,7 +21,8 @@ pub(crate) struct Change {
     pub(crate) returning: Option<Returning>,
     /// The scan that reads the rows; `None` if the plan reads none.
     pub(crate) source: Option<NumberedScan>,
-    /// What each row of the query does, if the statement is a `MERGE`.
+    /// The actions of the `WHEN` clauses, one of which each row of the query names by number; `None` unless the
+    /// statement is a `MERGE`.
     pub(crate) merge: Option<Merge>,
 }
 

@@ -1,4 +1,5 @@
-//! What to write instead of a call of a function that does not exist, or that does not fit.
+//! Hints for a call of a function that does not exist, or whose arguments do not fit: a name or a call to write
+//! instead.
 
 use super::function_kind::FunctionKind;
 use super::function_list::{FunctionInfo, functions};

@@ -44,17 +44,17 @@ pub(crate) enum CachedResult {
     Direct(Option<Arc<DirectRead>>),
     /// Without values: the types of its parameters, and the columns of its answer.
     Described(Arc<TypesAndColumns>),
-    /// For a template: what is known of the queries that have it.
+    /// For a template: how the queries that have it are executed.
     Template(TemplateState),
 }
 
-/// What is known of the queries that differ only in their constants.
+/// How queries that differ only in their constants are executed, as far as it is known.
 #[derive(Debug, Clone)]
 pub(crate) enum TemplateState {
     /// One of them was a direct read.
     Seen,
     Direct(Arc<TemplateRead>),
-    /// They are planned.
+    /// They are no direct reads: each is planned.
     Planned,
 }
 
@@ -181,7 +181,7 @@ impl PlanCache {
         state.results.get(key)
     }
 
-    /// What is known of the queries that have a query's template.
+    /// Returns the state of a query's template; `None` if the cache does not have it.
     pub(crate) fn template(&self, query: &Query, template: &Template) -> Option<TemplateState> {
         self.template_by_key(&PlanKey::of_template(template, query.snapshot.search_path())?, query)
     }

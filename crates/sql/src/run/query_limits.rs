@@ -85,7 +85,7 @@ fn resident_bytes(now: Instant) -> Option<usize> {
 struct ResidentMemory {
     /// The file, and the process that has opened it: in a process that it has forked, it would still be about itself.
     file: Option<(u32, File)>,
-    /// What was read last, and when.
+    /// The time of the last reading, and the bytes that were read, `None` if the system does not report them.
     last: Option<(Instant, Option<usize>)>,
 }
 

@@ -12,7 +12,7 @@ use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricB
 use std::sync::Arc;
 use std::task::Poll;
 
-/// What EXPLAIN ANALYZE shows of a partition.
+/// The metrics of a partition's reader, which EXPLAIN ANALYZE shows.
 pub(super) struct ReaderMetrics {
     chunks_read: Count,
     chunks_skipped: Count,

@@ -26,7 +26,7 @@ pub struct CopyStatement {
     pub condition: Option<String>,
 }
 
-/// What a COPY reads or writes.
+/// The relation that a COPY reads or writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CopySource {
     /// A table, and some of its columns.

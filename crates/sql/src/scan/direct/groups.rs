@@ -57,7 +57,7 @@ pub(crate) struct DirectGroups {
     skips: Skips,
 }
 
-/// What the optimized plan of such a query states. It may contain parameters.
+/// The table and the conditions of such a query, from its optimized plan. The conditions may contain parameters.
 #[derive(Debug)]
 pub(crate) struct GroupsForm {
     table: TableId,

@@ -1,5 +1,5 @@
-//! What stops a direct read: it is executed on the caller's thread, or waited for there,
-//! and nobody else can end it.
+//! The check that stops a direct read. The read is executed on the caller's thread, or that thread waits for it, and
+//! nothing else can end it.
 
 use atsdb_core::Result;
 
