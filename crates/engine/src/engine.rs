@@ -107,7 +107,7 @@ pub trait MaintenanceTask: Send + Sync {
     fn run(&self, engine: &Engine, may_continue: &dyn Fn() -> bool) -> Result<bool>;
 }
 
-/// What a layer above the engine knows about the conditions of CHECK constraints.
+/// Compiles the conditions of CHECK constraints. The engine itself knows no SQL: the layer above it implements this.
 pub trait ConditionCompiler: Send + Sync {
     /// Compiles the condition of a constraint of a table with this definition. The snapshot is of the present state,
     /// which need not contain the table.

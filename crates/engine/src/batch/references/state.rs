@@ -1,4 +1,4 @@
-//! What a batch has to check, and what it has found, about foreign keys.
+//! The state of the checks of foreign keys in a batch: the rows and keys to check, and the results so far.
 
 use crate::batch::collector::PendingChunk;
 use crate::batch::keys::key::KeyColumns;
@@ -90,7 +90,8 @@ pub(crate) struct KnownTable {
     pub(crate) lacks_keys: bool,
 }
 
-/// What a batch has to check, and what it has found. A rollback to a savepoint restores it.
+/// The rows and keys of a batch that are to be checked for foreign keys, and the results so far. A rollback to a
+/// savepoint restores the earlier state.
 #[derive(Clone, Default)]
 pub(crate) struct References {
     /// The child tables whose rows the batch has added or validated.
