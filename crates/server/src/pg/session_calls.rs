@@ -55,8 +55,8 @@ pub(super) struct SessionCall {
 }
 
 impl SessionCall {
-    /// What stands in the statement instead of the call: its value, with the call's heading if it is a column. `None`
-    /// if the value has no form in SQL.
+    /// Returns the text that replaces the call in the statement: its value, with the call's heading if it is a column.
+    /// `None` if the value cannot be written in SQL.
     pub(super) fn written(&self, value: &Value, type_id: u32, heading: &str) -> Option<String> {
         let literal = literal(value, type_id)?;
         Some(if self.is_column { format!("{literal} AS {} ", quoted(heading)) } else { format!("{literal} ") })

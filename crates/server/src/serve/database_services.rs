@@ -1,4 +1,4 @@
-//! What answers for each database: its paths over HTTP, and its methods over gRPC.
+//! The services of each database: its paths over HTTP, and its methods over gRPC.
 
 use super::options::ServerOptions;
 use super::routes;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How often the stores that could not be opened are tried again.
 const OPEN_EVERY: Duration = Duration::from_secs(5);
 
-/// What answers for each database. Clones are the same.
+/// The services of each database. Clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct DatabaseServices {
     memory: RequestMemory,

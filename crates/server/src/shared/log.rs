@@ -70,7 +70,7 @@ impl LogFormat {
     }
 }
 
-/// What a log has written to memory.
+/// The lines of a log that is written to memory.
 #[cfg(test)]
 #[derive(Clone, Default)]
 pub(crate) struct WrittenLog(Arc<Mutex<Vec<u8>>>);

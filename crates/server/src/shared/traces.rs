@@ -43,7 +43,8 @@ enum Message {
     End,
 }
 
-/// What the thread needs. It has no sender, so that it ends when the last of them is dropped.
+/// The state of the thread that sends spans to the collector. It holds no sender of the channel, so that the thread
+/// ends when the last sender is dropped.
 struct Exporter {
     collector: Collector,
     log: Log,
@@ -75,8 +76,8 @@ impl Traces {
         }
     }
 
-    /// Sends what still waits, for as long as one request may take. A collector that does not accept it is not tried
-    /// again.
+    /// Sends the spans that still wait, for as long as one request may take. A collector that does not accept it is not
+    /// tried again.
     pub(crate) fn finish(&self) {
         let Some(inner) = &self.0 else { return };
         let Some(thread) = inner.thread.lock().take() else { return };

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// What a connection may cost, in bytes: buffers, settings, a task.
+/// The maximum memory of an idle connection, in bytes: buffers, settings, a task.
 const BYTES_MAX: u64 = 64 << 10;
 
 /// A client that has logged in.

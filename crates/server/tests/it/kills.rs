@@ -274,7 +274,7 @@ const OTLP: Way = Way {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Kill,
-    /// What a SIGTERM begins.
+    /// It shuts down, as after a SIGTERM.
     Shutdown,
 }
 

@@ -1,4 +1,5 @@
-//! What the catalogue shows of connections, and how queries about it end statements and sessions.
+//! The interface through which the catalogue lists connections, and through which its queries end statements and
+//! sessions.
 
 use crate::pg::error::PgError;
 use crate::pg::wire::outgoing::TransactionStatus;

@@ -47,7 +47,7 @@ pub(in crate::pg) struct Io {
     phase: PhaseFollower,
     /// The permit of the statement that runs, which others use while the client is waited for.
     pub(in crate::pg) permit: Option<StatementPermit>,
-    /// What that statement holds meanwhile.
+    /// The memory that this statement holds meanwhile.
     pub(in crate::pg) holds: Holds,
     memory: RequestMemory,
     /// The memory of a long frame: of its bytes and of the message made of them.

@@ -60,7 +60,7 @@ pub(super) struct Connection {
     pub(super) statements: BTreeMap<String, Arc<PreparedStatement>>,
     /// Portals and cursors by name. Both are treated alike.
     pub(super) portals: BTreeMap<String, Portal>,
-    /// What the store has answered already to the message that is handled next.
+    /// The store's answer to the message that is handled next, if it is known already.
     pub(super) at_once: Option<AnswerAtOnce>,
     /// After an error, everything up to the next Sync is skipped.
     pub(super) skips_to_sync: bool,
@@ -69,7 +69,7 @@ pub(super) struct Connection {
     pub(super) copied_rows: Counter,
 }
 
-/// What a connection does after handling its frames: it waits for more, or ends.
+/// The next step of a connection after it has handled its frames: it waits for more, or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterWork {
     Wait,

@@ -194,9 +194,9 @@ impl Lines {
     }
 }
 
-/// What a `\.` is.
+/// The meaning of a `\.` in the data of a COPY.
 enum Marker {
-    /// The bytes that decide it have not come yet.
+    /// Unknown until the bytes after it have arrived.
     Unknown,
     /// The end of the data.
     End,

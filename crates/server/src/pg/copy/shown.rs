@@ -1,4 +1,4 @@
-//! What an error shows of the bytes that caused it, and where they are, in PostgreSQL's words.
+//! The part of an error about the bytes that caused it: an excerpt and their position, in PostgreSQL's words.
 
 use crate::pg::error::PgError;
 
