@@ -174,7 +174,7 @@ impl RecordParser {
     }
 }
 
-/// What to do with a file in which another table may begin in this line.
+/// Returns the hint for a file in which another table may begin in this line.
 fn tables_hint(separator: Separator, line: u64) -> String {
     let before = line.saturating_sub(1);
     let above = match separator.quoting {

@@ -52,7 +52,8 @@ pub(crate) fn refuse_unreadable(
 
 const UTF_16: &str = "seems to be UTF-16 without a byte order mark";
 
-/// What a text that cannot be imported is, and a hint. `is_json` says that its extension is one of JSON.
+/// Returns what a text that cannot be imported is, in words such as `is XML`, and a hint. `None` if it may be imported.
+/// `is_json` says that its extension is one of JSON.
 fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static str)> {
     const EXPORT: &str = "export its rows as CSV";
     let bare = without_mark(head);

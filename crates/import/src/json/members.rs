@@ -80,7 +80,8 @@ pub(crate) fn write_members(document: impl Read, path: &str, out: &mut impl Writ
     }
 }
 
-/// What is left of a path in the member of this name, if it leads there.
+/// Returns the rest of a path inside of the member of this name, empty at its end; `None` if the path does not lead
+/// there.
 fn path_inside<'a>(path: &'a str, name: &[u8]) -> Option<&'a str> {
     let inside = path.strip_prefix(std::str::from_utf8(name).ok()?)?;
     if inside.is_empty() { Some(inside) } else { inside.strip_prefix('.') }

@@ -1,4 +1,4 @@
-//! What the caller of an import says and receives. Nothing here reads a file.
+//! The types that the caller of an import passes and receives. Nothing here reads a file.
 //!
 //! Owned here: the options and the [`Sink`], the report ([`report`]), the choice and the names of columns
 //! ([`selection`]), the encoding of texts ([`encoding`]), separators ([`delimiter`]), and the key of a new table
