@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Options for opening a store.
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
-    /// What an acknowledged commit survives.
+    /// The failures that an acknowledged commit survives: crashes of the program, or also power cuts.
     pub durability: Durability,
     /// Whether a store is created in a file that is missing or empty.
     pub create: bool,

@@ -180,7 +180,7 @@ impl Writer {
         &self.log_path
     }
 
-    /// What an acknowledged commit survives.
+    /// Returns the failures that an acknowledged commit survives.
     pub(crate) fn durability(&self) -> Durability {
         self.durability
     }
