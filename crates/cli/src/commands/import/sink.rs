@@ -17,12 +17,12 @@ pub(super) enum BatchName {
     OfFiles(Vec<u128>),
 }
 
-/// What became of rows whose key another row has.
+/// The numbers of imported rows whose key another row has, by what was done.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct KeyConflicts {
-    /// Rows that were left out.
+    /// New rows that were skipped.
     pub(super) skipped_rows: u64,
-    /// Rows whose place a later row took.
+    /// Rows that were replaced by a later row.
     pub(super) replaced_rows: u64,
 }
 
