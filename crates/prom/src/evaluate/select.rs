@@ -44,7 +44,7 @@ pub(super) struct Sampled {
     pub(super) histograms: Vec<(i64, Arc<Histogram>)>,
 }
 
-/// What a selector yields at each step.
+/// The values that a selector yields at each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Yield {
     Samples,

@@ -12,7 +12,7 @@ pub(crate) enum Trim {
     Below,
 }
 
-/// What is left of a bucket: the number of observations, and where they are on average.
+/// The part of a bucket that is kept: the number of its observations, and their average.
 type BucketRest = (f64, f64);
 
 impl Histogram {
