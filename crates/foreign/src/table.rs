@@ -58,7 +58,8 @@ pub struct ForeignColumn {
     pub name: String,
     /// The type of a store's table that holds its values.
     pub column_type: ColumnType,
-    /// What the user should know about that type, behind the column's name: `point, is read as text`.
+    /// A remark about that type for the user, written after the column's name: `point, is read as text`. `None` for
+    /// most types.
     pub remark: Option<String>,
 }
 

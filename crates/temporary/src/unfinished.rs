@@ -30,7 +30,7 @@ impl UnfinishedFile {
     ///
     /// # Errors
     ///
-    /// What the file system reports, without the temporary name, which the user does not know.
+    /// The error that the file system reports, without the temporary name, which the user does not know.
     pub fn create(target: PathBuf) -> io::Result<Self> {
         let folder = folder_of(&target);
         let (file, temporary) = match nameless::create(folder) {
