@@ -52,7 +52,7 @@ pub struct Manifest {
     pub number: u64,
     /// Its id: its number, the time it was taken and the first digits of the source.
     pub id: String,
-    /// When its snapshot was taken, in milliseconds since the Unix epoch.
+    /// The time at which its snapshot was taken, in milliseconds since the Unix epoch.
     pub taken_ms: i64,
     /// The same time as text, in UTC.
     pub taken: String,
@@ -123,7 +123,7 @@ struct FormatOnly {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NameParts {
     pub(crate) number: u64,
-    /// When it was taken, if the year has four digits.
+    /// The time at which it was taken, in milliseconds since the Unix epoch; `None` unless the year has four digits.
     pub(crate) taken_ms: Option<i64>,
     /// The first digits of the source.
     pub(crate) source: String,

@@ -15,7 +15,8 @@ pub struct Origin {
     pub store: String,
     /// The table's number in the source store.
     pub table: TableId,
-    /// When the latest copy began, in milliseconds since the Unix epoch, by the clock of the process that copied.
+    /// The time at which the latest copy began, in milliseconds since the Unix epoch, by the clock of the process that
+    /// copied.
     pub copied_ms: i64,
     /// The earliest time that was copied; `None` if the range starts at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -231,8 +231,8 @@ fn name_arrays(
     Ok(())
 }
 
-/// Which columns are texts, if the second of some records has types of ClickHouse, below the names of the first. A list
-/// of names of types is none.
+/// Returns for each column whether it is text, if the second of some records has types of ClickHouse, below the names
+/// of the first; `None` otherwise, also if the names of types are values of a list.
 fn types_below(text: &str, records: &Records) -> Option<Vec<bool>> {
     let types_of = |record: usize| {
         let fields = records.fields.get(record * records.width..(record + 1) * records.width)?;

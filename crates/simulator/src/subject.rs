@@ -124,7 +124,7 @@ impl Summary {
     }
 }
 
-/// Which backup is restored.
+/// The backup that is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhichBackup {
     /// The newest.

@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-/// When a call fails: before or after it takes effect.
+/// The time at which a call fails: before or after it takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fails {
     /// Before it did anything.
@@ -30,7 +30,7 @@ impl fmt::Debug for Action {
     }
 }
 
-/// Which call fails, and how. Shared by the store and its snapshots.
+/// The call that fails, and how. Shared by the store and its snapshots.
 #[derive(Debug)]
 pub struct Faults {
     fails: Mutex<Fails>,

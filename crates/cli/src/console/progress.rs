@@ -57,7 +57,7 @@ pub(crate) struct Progress {
 #[derive(Debug, Clone, Copy)]
 struct Pass {
     began: Instant,
-    /// When it last advanced.
+    /// The time at which it last advanced.
     seen: Instant,
     done: u64,
     total: u64,

@@ -41,7 +41,7 @@ pub(crate) struct Changes {
     temporary: Vec<TemporaryTable>,
     /// The rows and keys that are to be checked for foreign keys, and the results so far.
     references: References,
-    /// Which foreign keys are checked when the transaction ends.
+    /// The settings that decide which foreign keys are checked when the transaction ends.
     deferral: Deferral,
 }
 

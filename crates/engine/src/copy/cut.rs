@@ -301,7 +301,7 @@ impl Cut {
         self.is_whole
     }
 
-    /// When it was taken, in milliseconds since the Unix epoch.
+    /// Returns the time at which it was taken, in milliseconds since the Unix epoch.
     pub fn taken_ms(&self) -> i64 {
         self.taken_ms
     }

@@ -230,8 +230,8 @@ fn is_empty_string(array: &ArrayRef) -> bool {
     bounds_of_strings(array).is_some_and(|(starts, ends)| starts == ends)
 }
 
-/// Where each text of an array starts and ends in its bytes, or each byte string. These show which of them are empty
-/// in much less time than it takes to compare the bytes of each.
+/// Returns the bytes at which each text or byte string of an array starts and ends. They show which texts are empty in
+/// much less time than it takes to compare the bytes of each. `None` for arrays of other types.
 fn bounds_of_strings(array: &ArrayRef) -> Option<(Int32Array, Int32Array)> {
     let offsets = match array.data_type() {
         DataType::Utf8 => array.as_string::<i32>().offsets(),

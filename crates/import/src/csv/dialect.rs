@@ -33,9 +33,10 @@ pub(crate) struct Dialect {
     /// The fields of the header, as they are written. Empty without one, if the caller names the fields, and if none of
     /// them is a text: such a record may have values.
     pub(crate) header: Vec<Vec<u8>>,
-    /// Which fields are texts, by the types of ClickHouse in the record below the header. Empty without such a record.
+    /// For each field, whether it is text by the types of ClickHouse in the record below the header. Empty without such
+    /// a record.
     pub(crate) text_columns: Vec<bool>,
-    /// How many records below the header have units, and are left out.
+    /// The number of records below the header that have units and are skipped.
     unit_count: usize,
     /// The end of the lines before the first record.
     pub(crate) preamble_end: usize,

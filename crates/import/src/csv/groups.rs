@@ -20,7 +20,7 @@ use std::collections::HashSet;
 pub(crate) struct Groups {
     /// For each column the text of its group; empty without one.
     names: Vec<String>,
-    /// Where the record of the columns' names begins.
+    /// The byte at which the record of the columns' names begins.
     pub(crate) end: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Which words that usually mean NULL a text column keeps: see [`nulls`](crate::facts::nulls).
+//! Chooses the words that usually mean NULL and that a text column keeps: see [`nulls`](crate::facts::nulls).
 
 use crate::facts::nulls::{NullCounts, WordSet};
 use crate::infer::maps::map_of;

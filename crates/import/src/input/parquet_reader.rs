@@ -231,7 +231,7 @@ fn whole_interval(rest: IntervalDayTime, months: i32, is_signed: bool) -> Result
     ))
 }
 
-/// Where the values of columns are.
+/// Returns the ranges of bytes with the values of the wanted columns.
 fn wanted_ranges(metadata: &ParquetMetaData, mask: &ProjectionMask) -> Vec<Range<u64>> {
     let of_group = |group: &RowGroupMetaData| {
         let wanted = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));

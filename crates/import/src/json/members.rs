@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read, Write};
 /// The name of the column that gets the names of the members.
 const KEY: &str = "key";
 
-/// Why the members of an object are no records.
+/// The reason why the members of an object are no records.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MembersFault {
     /// The document has no such object.

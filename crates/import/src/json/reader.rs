@@ -39,8 +39,8 @@ pub(crate) fn last_end_of(text: &[u8], opening: u8, closing: u8) -> Cut {
     Cut { end, open }
 }
 
-/// Where to continue after a bad record: at its own end, or at the next line that begins a record, if that comes
-/// first.
+/// Returns the byte at which to continue after a bad record: at its own end, or at the next line that begins a record,
+/// if that comes first.
 fn behind_bad(text: &[u8], start: usize, opening: u8) -> usize {
     let closing = if opening == b'[' { b']' } else { b'}' };
     let line = memchr::memmem::find(&text[start + 1..], &[b'\n', opening]);

@@ -94,7 +94,7 @@ fn announced(head: &[u8]) -> Option<u64> {
     }
 }
 
-/// Where a byte of XML is.
+/// The part of XML in which a byte is.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum XmlState {
     #[default]

@@ -41,7 +41,7 @@ impl Histogram {
 /// The populated buckets of one side.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Buckets {
-    /// Where there are buckets.
+    /// The spans of consecutive buckets.
     pub spans: Vec<Span>,
     /// The number of observations of each bucket, one for each bucket of the spans. Counts are not cumulative.
     pub counts: Vec<f64>,

@@ -3,7 +3,7 @@
 use super::bounds::Bucket;
 use super::sample::{Buckets, Histogram};
 
-/// Which observations stay.
+/// The observations that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trim {
     /// Those below the value: `</`.

@@ -27,7 +27,7 @@ pub struct OtlpRequest {
     pub write: WriteRequest,
     /// The number of points that cannot be stored.
     pub rejected_points: usize,
-    /// Why the first of them.
+    /// The reason why the first of them was rejected.
     pub reason: String,
 }
 

@@ -33,7 +33,7 @@ pub(super) struct StatementHandle {
     pub(super) connection: u64,
 }
 
-/// Where a statement runs.
+/// The transaction in which a statement runs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TransactionScope<'a> {
     /// The transaction; empty without one.

@@ -55,7 +55,7 @@ pub(super) struct Transaction {
     pub(super) session: Session,
     /// Whether a request was executed in part only, so that nothing of the transaction may be stored.
     pub(super) has_failed: bool,
-    /// When it was used last.
+    /// The time of its last use.
     pub(super) used: Instant,
     /// Whether it was committed or rolled back. A request that waited for its session must not begin it anew.
     is_over: bool,

@@ -42,7 +42,7 @@ const CONNECTION_WINDOW: u32 = 1 << 20;
 const FRAME_BYTES_MAX: u32 = 64 << 10;
 const SEND_BYTES_MAX: usize = 512 << 10;
 
-/// Where requests come from.
+/// The origin of requests: the peer and the connection.
 type Origin = (Peer, ConnectionNumber);
 
 /// Accepts connections until the server stops.

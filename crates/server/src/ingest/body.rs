@@ -29,7 +29,7 @@ pub(crate) enum Compression {
     Snappy,
 }
 
-/// Why a body was refused.
+/// The reason why a body was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BodyError {
     /// The body is larger than allowed, as sent or after decompression.

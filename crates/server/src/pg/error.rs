@@ -39,7 +39,7 @@ pub(in crate::pg) struct PgError {
     pub(in crate::pg) message: Cow<'static, str>,
     pub(in crate::pg) detail: Option<Box<str>>,
     pub(in crate::pg) hint: Option<Box<str>>,
-    /// Where the error occurred, such as the line and the column of a COPY.
+    /// The place at which the error occurred, such as the line and the column of a COPY.
     pub(in crate::pg) context: Option<Box<str>>,
     /// The position in the text of the query, in characters from 1.
     pub(in crate::pg) position: Option<usize>,
@@ -156,7 +156,7 @@ impl PgError {
     }
 }
 
-/// Why an operation failed.
+/// The failure of an operation.
 #[derive(Debug)]
 pub(in crate::pg) enum Failure {
     /// An error that is sent to the client.

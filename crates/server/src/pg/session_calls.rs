@@ -48,7 +48,7 @@ const ARGUMENTS_BYTES_MAX: usize = 1 << 10;
 /// A call whose arguments are constants and parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SessionCall {
-    /// Where it is written.
+    /// The bytes of the statement that the call occupies.
     pub(super) range: Range<usize>,
     /// Whether it is a whole column of a SELECT list or of RETURNING, which is named after it.
     is_column: bool,

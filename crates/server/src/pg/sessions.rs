@@ -34,7 +34,7 @@ pub(in crate::pg) struct SessionEntry {
     pub(in crate::pg) user: String,
     pub(in crate::pg) database: String,
     pub(in crate::pg) address: IpAddr,
-    /// When it began, in nanoseconds since 1970.
+    /// The time at which it began, in nanoseconds since 1970.
     pub(in crate::pg) started_ns: i64,
     pub(in crate::pg) present: PresentState,
 }

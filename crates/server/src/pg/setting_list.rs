@@ -16,7 +16,7 @@ pub(in crate::pg) struct KnownSetting {
     pub(in crate::pg) name: &'static str,
     /// Its initial value. Some, such as `port`, get another one when a session begins.
     pub(in crate::pg) value: &'static str,
-    /// Who may change it, and when: `context` in `pg_settings`.
+    /// The kind of users who may change it, and the time at which they may: `context` in `pg_settings`.
     pub(in crate::pg) context: &'static str,
     /// The kind of its values: `vartype` in `pg_settings`.
     pub(in crate::pg) kind: &'static str,

@@ -52,7 +52,7 @@ pub(crate) struct Report {
     pub(crate) histograms: usize,
     /// How many exemplars are stored.
     pub(crate) exemplars: usize,
-    /// Why series or histograms were left out.
+    /// The reason why series or histograms were skipped; `None` if none were.
     pub(crate) reason: Option<String>,
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn outlet<T>(runtime: Handle, read_time_max: Duration, permit: Statem
 }
 
 impl<T> Outlet<T> {
-    /// Where the batches are noted that the statement holds while the client does not read.
+    /// Returns the estimate of the memory that the statement holds while the client does not read.
     pub(crate) fn holds(&self) -> Holds {
         self.holds.clone()
     }

@@ -43,7 +43,7 @@ impl ProcessNumbers {
     }
 }
 
-/// Who sends a statement.
+/// The sender of a statement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sender<'a> {
     pub(crate) protocol: &'static str,

@@ -50,7 +50,7 @@ struct Exporter {
     log: Log,
     sent: Counter,
     dropped: Counter,
-    /// When it ends at the latest, once that is decided.
+    /// The time by which it must end; empty until the server ends.
     end: Arc<OnceLock<Instant>>,
 }
 

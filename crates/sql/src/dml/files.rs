@@ -55,7 +55,7 @@ pub struct FileTable {
     pub rows: FileRows,
 }
 
-/// Where the rows of a file are.
+/// The rows of a file, by where they are kept.
 #[derive(Debug, Clone)]
 pub enum FileRows {
     /// In memory.

@@ -6,7 +6,7 @@ use crate::run::answer::AnswerRows;
 use atsdb_core::Result;
 use std::fmt;
 
-/// Where rows are written.
+/// The target to which rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteTarget<'a> {
     /// The standard output of the program.

@@ -22,7 +22,7 @@ pub(super) struct Transaction {
     pub(super) marks: Vec<SavepointMark>,
     /// Whether the first savepoint began it. Releasing that savepoint then commits it.
     pub(super) is_savepoint: bool,
-    /// When it began, in microseconds since 1970: the current time of its statements.
+    /// The time at which it began, in microseconds since 1970: the current time of its statements.
     pub(super) began: i64,
     /// The session's search path when it began, which a rollback restores.
     pub(super) path_before: SearchPath,

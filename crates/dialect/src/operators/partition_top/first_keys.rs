@@ -80,7 +80,8 @@ impl<K: Ord + Clone> FirstKeys<K> {
         true
     }
 
-    /// Which of the numbered rows are still among the first. They are numbered anew, in their order.
+    /// Returns a bit for each numbered row: whether it is still among the first. Those rows get new numbers from 0, in
+    /// their order.
     pub(super) fn renumber(&mut self) -> BooleanBuffer {
         let mut is_first = BooleanBufferBuilder::new(self.row_count);
         is_first.append_n(self.row_count, false);

@@ -15,7 +15,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Pla
 use std::fmt;
 use std::sync::Arc;
 
-/// Which steps are hidden, and the properties that the rule sees.
+/// The steps to hide from a rule, and the properties that it sees instead.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hiding {
     pub(super) hides: fn(&Arc<dyn ExecutionPlan>) -> bool,

@@ -1,4 +1,4 @@
-//! Which foreign keys are checked when the transaction ends. Not owned: the checks (`postponed`).
+//! Decides which foreign keys are checked when the transaction ends. Not owned: the checks (`postponed`).
 
 use atsdb_core::name::name_key;
 use atsdb_core::{ForeignKey, Initially, TableId};

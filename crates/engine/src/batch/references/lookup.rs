@@ -207,7 +207,7 @@ impl WantedKeys {
         bounds
     }
 
-    /// Which of the keys rows of a scan have, and the chunks in which each was found first.
+    /// Returns for each key whether rows of a scan have it, and the chunks in which keys were found first.
     pub(super) fn found_in(&self, side: &ForeignKeySide<'_>, scan: &Scan) -> Result<(Vec<bool>, Vec<ScanChunk>)> {
         let (bounds, mut flags, mut chunks) = (self.bounds(side), vec![false; self.groups.count()], Vec::new());
         let mut left = flags.len();

@@ -1,5 +1,5 @@
-//! When foreign keys are checked: at the end of each statement, and before the commit. Not owned: checks that wait for
-//! the end of the transaction (`postponed`).
+//! The checks of foreign keys at the end of each statement and before the commit. Not owned: checks that wait for the
+//! end of the transaction (`postponed`).
 
 use crate::batch::Batch;
 use atsdb_core::{Error, ErrorKind, Result};

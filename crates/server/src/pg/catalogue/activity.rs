@@ -13,7 +13,7 @@ pub(in crate::pg) trait Activity {
     /// The cursors and the named portals of the connection.
     fn cursors(&self) -> Vec<CursorEntry>;
 
-    /// When the server started, in nanoseconds since 1970.
+    /// The time at which the server started, in nanoseconds since 1970.
     fn started_ns(&self) -> i64;
 
     /// The databases that the user may know of.

@@ -39,7 +39,7 @@ pub(in crate::pg) struct Context<'a> {
     pub(in crate::pg) queries: &'a dyn Queries,
 }
 
-/// Why a query is evaluated.
+/// The purpose for which a query is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::pg) enum Purpose {
     /// For its columns: nothing may happen.

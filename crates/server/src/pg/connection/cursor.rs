@@ -36,7 +36,7 @@ enum CursorRows {
     Kept { rows: KeptRows, passed: usize },
 }
 
-/// Where rows go.
+/// The target of rows: the client, or nothing with `MOVE`.
 pub(super) struct Target<'a> {
     pub(super) io: &'a mut Io,
     pub(super) formats: &'a [Format],

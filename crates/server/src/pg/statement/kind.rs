@@ -1,4 +1,4 @@
-//! Which part of the server a statement concerns.
+//! The kind of a statement, by the part of the server that executes it.
 
 use super::copy::copy_of_client;
 use super::cursors::{Declaration, Direction, declare, fetch};

@@ -25,7 +25,7 @@ use tokio::task::JoinSet;
 
 const NAME: &str = "FetchRows";
 
-/// Where a column of a row comes from.
+/// The source of a column of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnSource {
     /// The column of the input with this position.
