@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 pub(crate) const FOLDER: &str = "backups";
 /// The only format that this version writes and reads.
 const FORMAT: u32 = 2;
-/// How many digits of the source are part of an id.
+/// The number of digits of the source in an id.
 const SOURCE_DIGITS: usize = 8;
-/// How many digits numbers are padded to, so that names sort like numbers.
+/// The number of digits to which numbers are padded, so that names sort like numbers.
 const NUMBER_DIGITS: usize = 6;
 /// Maximum number of digits of a number in a name, well below the limit of its type.
 const NUMBER_DIGITS_MAX: usize = 15;

@@ -171,7 +171,7 @@ impl OpenOptions {
         self
     }
 
-    /// How long a writer waits for the commit of another process. After that the call fails with
+    /// Sets the time for which a writer waits for the commit of another process. After that the call fails with
     /// [`Busy`](crate::ErrorKind::Busy).
     pub fn busy_timeout(mut self, busy_timeout: Duration) -> Self {
         self.busy_timeout = busy_timeout;

@@ -131,7 +131,7 @@ pub struct TableDefinition {
     /// implicitly. If it is empty, sealing chooses a key by size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key: Vec<ColumnId>,
-    /// How long rows are kept; `None` is forever.
+    /// The period for which rows are kept; `None` is forever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
     /// For a series table: how far back rows are kept decoded in the memory of each process that has the store open.

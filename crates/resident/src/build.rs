@@ -16,7 +16,7 @@ const PARTITION_BUCKETS: usize = 8_192;
 /// Up to this number of rows a single thread builds the index.
 const SINGLE_THREAD_ROWS_MAX: usize = 1 << 17;
 
-/// How many seeds are tried. A partition only overflows with keys that were crafted for a seed.
+/// The maximum number of seeds that are tried. A partition only overflows with keys that were crafted for a seed.
 const SEEDS_TRIED_MAX: usize = 4;
 
 impl HashIndex {

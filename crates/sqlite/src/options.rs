@@ -12,7 +12,7 @@ pub struct SqliteOptions {
     pub create: bool,
     /// Whether writing is refused.
     pub read_only: bool,
-    /// How long a writer waits for other writers before it fails with `Busy`.
+    /// The time for which a writer waits for other writers before it fails with `Busy`.
     pub busy_timeout: Duration,
 }
 

@@ -35,7 +35,7 @@ const SPARE_PAGES_MIN: i64 = 1_024;
 /// milliseconds, however small the pages are.
 const ROW_COST_BYTES: u64 = 8 << 10;
 
-/// How much of the free space is returned.
+/// The part of the free space that is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     All,

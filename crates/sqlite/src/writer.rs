@@ -28,7 +28,7 @@ const CHECKPOINT_PAGES_AGAIN: i64 = 256;
 /// A longer log, in bytes, means that overlapping readers keep it from being restarted. A writer then waits a little
 /// for them.
 const LOG_BYTES_MAX: u64 = 256 << 20;
-/// How long the writer waits for each multiple of `LOG_BYTES_MAX` in the log's length, and at most.
+/// The time for which the writer waits for each multiple of `LOG_BYTES_MAX` in the log's length, and the maximum.
 const LOG_WAIT: Duration = Duration::from_millis(500);
 const LOG_WAIT_MAX: Duration = Duration::from_secs(5);
 /// The number of log pages between two checks of the log's length and of the reserve: 1 MiB.

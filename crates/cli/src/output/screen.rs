@@ -44,7 +44,7 @@ pub(crate) struct Screen {
 pub(crate) struct ScreenText {
     /// The lines of the result.
     pub(crate) text: String,
-    /// How many rows it shows.
+    /// The number of rows that it shows.
     pub(crate) row_count: u64,
     /// Whether there are more.
     pub(crate) is_cut: bool,

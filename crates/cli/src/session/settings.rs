@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How long a program keeps its store open.
+/// The time for which a program keeps its store open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OpenTime {
     /// For one command: loading what tables declare by `preload` is not worth it.

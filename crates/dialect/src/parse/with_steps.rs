@@ -233,7 +233,7 @@ fn has_returning(item: &Cte) -> bool {
     }
 }
 
-/// How often something reads a table with the name of an item.
+/// Returns the number of times that a part of a statement reads a table with the name of an item.
 fn references(node: &impl Visit, item: &Cte) -> usize {
     struct References<'a> {
         name: &'a str,

@@ -34,8 +34,8 @@ pub(crate) struct TimeRun {
     last: i64,
     /// The mean difference of two adjacent times, rounded down.
     step: u64,
-    /// How far times are at most before and after the time that their row would have at equal steps. `None` if such a
-    /// distance exceeds 64 bits.
+    /// The maximum distance of times before (`early`) and after (`late`) the time that their row would have at equal
+    /// steps. `None` if such a distance exceeds 64 bits.
     early: Option<u64>,
     late: Option<u64>,
 }

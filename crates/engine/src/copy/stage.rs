@@ -16,7 +16,7 @@ use atsdb_core::{
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// How many strings are sent to the target's dictionaries at a time.
+/// The number of strings that are sent to the target's dictionaries at a time.
 const STRINGS_PER_CALL: usize = 20_000;
 
 /// Chunks that the target lacks, each with the position of its table in the cut.

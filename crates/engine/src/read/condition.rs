@@ -18,7 +18,7 @@ use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many values are tested at a time when the first one is looked for, or when those that match are counted.
+/// The number of values that are tested at a time to find the first one that matches, or to count those that match.
 const BLOCK_VALUES: usize = 256;
 
 /// A predicate prepared for stored columns.

@@ -18,7 +18,7 @@ use crate::options::selection::{proper_names, repeated_note};
 use crate::records::Field;
 use atsdb_core::escapes::unescaped;
 
-/// How many bytes are inspected.
+/// The number of bytes that are inspected.
 pub(crate) const LOOK_BYTES: u64 = 256 << 10;
 
 /// How to read one file of separated values.
@@ -40,11 +40,12 @@ pub(crate) struct Dialect {
     unit_count: usize,
     /// The end of the lines before the first record.
     pub(crate) preamble_end: usize,
-    /// How many of these lines are comments.
+    /// The number of these lines that are comments.
     pub(crate) comment_count: u64,
     /// Notes for the user.
     pub(crate) notes: Vec<String>,
-    /// How many of the last fields have no column: they have no name, and are empty in each record that was inspected.
+    /// The number of fields at the end that have no column: they have no name, and are empty in each record that was
+    /// inspected.
     pub(crate) empty_count: usize,
     /// Whether blanks around text are padding, as in the names of the columns.
     pub(crate) is_padded: bool,

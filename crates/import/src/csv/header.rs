@@ -53,7 +53,7 @@ pub(crate) fn is_header(text: &[u8], head: &[Field], columns: &[Facts], nulls: &
         || counts_above(text, head, columns, nulls)
 }
 
-/// How many words of a line of a log may come before the end of its time.
+/// The maximum number of words in a line of a log before the end of its time.
 const LOG_WORDS: usize = 8;
 
 /// Whether a record is a single text with a time of day among its first words, with or without a date:

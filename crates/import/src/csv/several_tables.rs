@@ -10,7 +10,7 @@ use crate::records::{BadRecord, Field, Records};
 /// The bytes that begin some files in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How many bytes at the end of a block are inspected again with the next block.
+/// The number of bytes at the end of a block that are inspected again with the next block.
 const ABOVE_BYTES_MAX: usize = 64 << 10;
 
 /// Whether these are the fields of the header.

@@ -127,7 +127,7 @@ fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// How many names a note shows.
+/// The maximum number of names in a note.
 const NAMES_SHOWN: usize = 4;
 
 /// A note about names that occur several times, which get numbers.

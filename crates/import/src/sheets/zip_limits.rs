@@ -115,7 +115,7 @@ struct Pieces {
     /// Whether there was a large piece, or a comment or the like, in which anything may be.
     is_bad: bool,
     merge_count: u64,
-    /// How much of [`MERGE`] was read.
+    /// The number of bytes of [`MERGE`] that were read.
     merge_length: usize,
 }
 

@@ -255,7 +255,7 @@ pub struct Matching {
     pub on: bool,
     /// The labels of `on` or `ignoring`.
     pub labels: Vec<String>,
-    /// How many series of each side match.
+    /// The number of series of each side that match.
     pub cardinality: Cardinality,
     /// The labels that `group_left` and `group_right` copy from the other side.
     pub include: Vec<String>,
@@ -265,7 +265,7 @@ pub struct Matching {
     pub fill_right: Option<f64>,
 }
 
-/// How many series of one side belong to one of the other.
+/// The number of series of one side that belong to one of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Cardinality {
     /// One.

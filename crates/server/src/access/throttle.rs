@@ -18,7 +18,7 @@ const DELAY_MAX: Duration = Duration::from_secs(10);
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Failures are forgotten after this time without another one.
 const MEMORY: Duration = Duration::from_secs(15 * 60);
-/// How long a user who has logged in is known at that address.
+/// The time for which a user who has logged in is known at that address.
 const KNOWN_TIME: Duration = Duration::from_secs(3_600);
 /// The maximum number of remembered keys, for failures and for known users.
 const KEYS_MAX: usize = 10_000;

@@ -14,7 +14,7 @@ use tonic::Status;
 /// A message begins with a flag and its length.
 const PREFIX_BYTES: usize = 5;
 
-/// How long a client may take to begin the next message.
+/// The maximum time that a client may take to begin the next message.
 const PAUSE_MAX: Duration = Duration::from_secs(600);
 
 /// The number of copies of a message in memory: as it arrives, and decoded.

@@ -13,7 +13,7 @@ use axum::Router;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often the stores that could not be opened are tried again.
+/// The interval at which the server tries again to open the stores that it could not open.
 const OPEN_EVERY: Duration = Duration::from_secs(5);
 
 /// The services of each database. Clones share them.

@@ -15,7 +15,7 @@ const PORT: u16 = 4318;
 /// The path for traces.
 const PATH: &str = "/v1/traces";
 
-/// How long a request may take, from the look-up of the collector's name to its answer.
+/// The maximum time that a request may take, from the look-up of the collector's name to its answer.
 pub(super) const REQUEST_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// The maximum number of bytes of the line with the status.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use strum::{IntoStaticStr, VariantArray};
 
-/// How much is logged.
+/// The amount that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum LogLevel {
@@ -42,7 +42,7 @@ pub enum LogFormat {
 /// The options of a server's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogOptions {
-    /// How much is logged.
+    /// The amount that is logged.
     pub level: LogLevel,
     /// How lines are written.
     pub format: LogFormat,
@@ -107,7 +107,7 @@ impl Log {
         Self(Arc::new(Inner { options, out: Mutex::new(out) }))
     }
 
-    /// How long a statement must take to be logged.
+    /// Returns the minimum time of a statement that is logged as slow.
     pub(crate) fn slow(&self) -> Option<Duration> {
         self.0.options.slow.filter(|_| self.writes(LogLevel::Warn))
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{AcquireError, Mutex as AsyncMutex, Notify, OwnedSemaphorePermit, Semaphore};
 
-/// How long a statement waits before its permit is returned. Clients that read all the time pause for less.
+/// The time for which a statement waits before its permit is returned. Clients that read all the time pause for less.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
 /// The permits of a server. Clones are the same ones.
@@ -64,7 +64,7 @@ struct HeldPermit {
 #[derive(Debug, Default)]
 struct HeldState {
     permit: Option<OwnedSemaphorePermit>,
-    /// How many parts of the statement wait.
+    /// The number of parts of the statement that wait.
     wait_count: usize,
     has_ended: bool,
 }

@@ -77,7 +77,7 @@ pub(crate) struct RunningStatement {
     pub(crate) process: i32,
     /// Its text, possibly truncated.
     pub(crate) text: String,
-    /// How long it has run.
+    /// The time for which it has run.
     pub(crate) elapsed: Duration,
 }
 

@@ -22,7 +22,7 @@ const WAITING_MAX: usize = 4_096;
 /// The maximum number of spans in a request.
 const REQUEST_SPANS_MAX: usize = 512;
 
-/// How long a span waits for others that are sent with it.
+/// The maximum time for which a span waits for others that are sent with it.
 const GATHER_TIME: Duration = Duration::from_secs(1);
 
 /// Sends spans. Clones send to the same collector; the default sends none.

@@ -241,7 +241,8 @@ impl Database {
         format!("{definitions:?}{rollups:?}{}", self.shown())
     }
 
-    /// How often each table was changed, which decides whether a transaction that has read earlier is in conflict.
+    /// Returns the numbers of changes of each table, as text. They decide whether a transaction that has read earlier
+    /// is in conflict.
     pub(crate) fn counters(&self) -> String {
         let counters = self.tables.iter().map(|table| (table.uid, table.added, table.rewritten, table.defined));
         format!("{:?}{}", counters.collect::<Vec<_>>(), self.references.counters())

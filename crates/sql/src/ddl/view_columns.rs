@@ -128,9 +128,9 @@ struct Aliases<'a> {
     is_table: &'a dyn Fn(&TableName) -> bool,
     change: &'a ColumnChange,
     own: WithNames,
-    /// How many relations are the table.
+    /// The number of relations that are the table.
     named_count: usize,
-    /// How many of them can have an alias.
+    /// The number of them that can have an alias.
     found_count: usize,
     /// The end and the new text of each part of the query that is replaced, by its start.
     written: BTreeMap<Location, (Location, String)>,

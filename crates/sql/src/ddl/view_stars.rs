@@ -21,7 +21,7 @@ use std::slice;
 /// The names of the columns of a table or view; `None` of another name.
 pub(crate) type ColumnsOf<'a> = dyn Fn(&ObjectName) -> Option<Vec<String>> + 'a;
 
-/// How often the text of a query is tried. Then the stars that are left stay.
+/// The maximum number of texts of a query that are tried. The stars that are left then stay.
 const TRIALS_MAX: usize = 100;
 
 /// A query with the columns of tables and views in place of each `*`. If the whole text is not accepted, its halves are

@@ -30,7 +30,7 @@ const REMEMBERED_MAX: usize = 256;
 /// compute.
 const LOG_CHUNKS_MAX: usize = 64;
 
-/// How often a step is retried in a row if other writers are faster.
+/// The maximum number of attempts at a step, one after the other, if other writers are faster.
 const ATTEMPTS_MAX: usize = 100;
 
 /// The stale buckets that are computed.

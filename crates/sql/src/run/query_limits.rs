@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::time::{Duration, Instant};
 
-/// How often a waiting thread checks.
+/// The interval at which a waiting thread checks.
 pub(crate) const CHECK_EVERY: Duration = Duration::from_millis(20);
 
 /// The memory that is allowed beyond the pool, whatever its size: for decoded pages, batches in transit, the cache, and

@@ -48,7 +48,7 @@ pub(super) struct PartitionReader {
     pub(super) filtered: Option<FilteredReader>,
     /// The position in `order` of the next chunk of the partition.
     pub(super) next: usize,
-    /// How far apart the partition's chunks are in `order`.
+    /// The distance between two of the partition's chunks in `order`.
     pub(super) step: usize,
     pub(super) rows_left: usize,
     pub(super) batch_rows_max: usize,

@@ -70,7 +70,7 @@ pub(crate) struct FilteredReader {
     batch_rows_max: usize,
     /// The chunk whose rows are being tested.
     test: Option<ChunkTest>,
-    /// How many of the last chunks were tested and then read whole.
+    /// The number of chunks, up to the last one, that were tested and then read whole.
     whole_chunks: usize,
 }
 
@@ -79,7 +79,7 @@ impl FilteredReader {
         Self { row_filter, batch_rows_max, test: None, whole_chunks: 0 }
     }
 
-    /// How many columns are read first.
+    /// Returns the number of columns that are read first.
     pub(crate) fn column_count(&self) -> usize {
         self.row_filter.schema.fields().len()
     }

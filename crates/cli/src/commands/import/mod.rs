@@ -37,7 +37,7 @@ use std::time::Duration;
 /// From this number of rows on, the size of a table says something about its rows.
 const ROWS_MEASURED_MIN: u64 = 1_000;
 
-/// How many names of files a note lists.
+/// The maximum number of names of files in a note.
 const NAMES_SHOWN: usize = 5;
 
 /// Opens the store, imports, and reports. Ctrl-C is watched from before there is a store, so that none is left.

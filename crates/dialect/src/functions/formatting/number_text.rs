@@ -65,7 +65,8 @@ fn roman_text(pattern: &NumberPattern, number: Number) -> String {
     text
 }
 
-/// How many digits a pattern has room for, and how many of them before the point the number does not have.
+/// The number of digits for which a pattern has room, and the number of those before the point that the number does not
+/// have.
 #[derive(Debug, Clone, Copy)]
 struct DigitCounts {
     whole: usize,

@@ -19,7 +19,7 @@ const QUOTIENT_DIGITS_MIN: i64 = 16;
 /// The maximum number of digits of a quotient after the point.
 const QUOTIENT_SCALE_MAX: i64 = 1_000;
 
-/// How many decimal digits PostgreSQL keeps in one of its own.
+/// The number of decimal digits in a digit of PostgreSQL's representation of numbers.
 const GROUP_DIGITS: i64 = 4;
 
 /// A number in units of its last digit after the point.

@@ -57,20 +57,21 @@ enum Parsed {
 /// The first operand of operations, if it has been read.
 struct FirstOperand {
     parsed: Parsed,
-    /// How many `@` and `last` had been read before it.
+    /// The numbers of `@` and of `last` that had been read before it.
     before: (usize, usize),
 }
 
 struct Reader<'a> {
     next: NextToken<'a>,
-    /// How many levels are around the next token.
+    /// The number of levels around the next token.
     depth: usize,
     /// The depth of the deepest part of what has been read since the parentheses around the next token began.
     depth_reached: usize,
-    /// How many filters and subscripts are around the next token.
+    /// The number of filters and that of subscripts around the next token.
     filters: usize,
     subscripts: usize,
-    /// How many `@` and `last` have been read that belong to the filter and the subscript around the next token.
+    /// The numbers of `@` and of `last` that have been read and belong to the filter and the subscript around the next
+    /// token.
     items: usize,
     lasts: usize,
     once_count: usize,

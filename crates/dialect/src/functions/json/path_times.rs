@@ -12,7 +12,7 @@ pub(super) struct PathTime {
     pub(super) time_type: PathTimeType,
     /// Microseconds since the epoch, or since midnight if there is no date: of the local time.
     pub(super) local_micros: i64,
-    /// How many seconds the zone is ahead of UTC; 0 without a zone, as in the zone of every session.
+    /// The seconds by which the zone is ahead of UTC; 0 without a zone, as in the zone of every session.
     pub(super) ahead_seconds: i64,
 }
 

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 /// For each partition the first keys so far, and the numbers of their rows.
 #[derive(Debug)]
 pub(super) struct FirstKeys<K> {
-    /// How many keys of a partition are first.
+    /// The number of keys of a partition that are first.
     limit: usize,
     /// Whether keys equal to the last of these are first, too: their rows have its rank.
     keeps_ties: bool,

@@ -87,7 +87,7 @@ struct Calls {
     columns: Vec<Expr>,
     /// The branches around the part that is visited.
     branches: Vec<Branch>,
-    /// How many parts of conditions are repeated for calls in branches.
+    /// The number of parts of conditions that are repeated for calls in branches.
     repeated_count: u64,
 }
 

@@ -145,7 +145,7 @@ fn repeats_volatile(expr: &Expr, (first_times, other_times): (u64, u64)) -> bool
     }
 }
 
-/// How often an expression's first operand is written, and the other ones.
+/// Returns the number of times that an expression's first operand is written, and that the other ones are.
 fn times(expr: &Expr) -> (u64, u64) {
     use BinaryOperator as B;
     let count = |items: &[Expr]| items.len() as u64;

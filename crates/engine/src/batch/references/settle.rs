@@ -4,7 +4,7 @@
 use crate::batch::Batch;
 use atsdb_core::{Error, ErrorKind, Result};
 
-/// How often rows that were given other keys are followed in one statement.
+/// The maximum number of times that rows with new keys are followed in one statement.
 const MOVES_MAX: usize = 1_000;
 
 impl Batch {

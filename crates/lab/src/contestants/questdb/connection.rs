@@ -20,7 +20,7 @@ pub(super) static SERVERS: WorkspaceServers = WorkspaceServers::new();
 
 pub(super) const NO_PARAMETERS: [(&(dyn ToSql + Sync), Type); 0] = [];
 
-/// How often to poll whether the log is applied.
+/// The interval at which to poll whether the log is applied.
 const PAUSE: Duration = Duration::from_millis(2);
 
 pub(super) struct QuestdbConnection {

@@ -32,7 +32,7 @@ pub(super) struct Lines {
     line_end: Option<LineEnd>,
     is_quoted: bool,
     is_escaped: bool,
-    /// How many bytes of the present row are searched.
+    /// The number of bytes of the present row that were searched.
     searched: usize,
     /// The line in which the present row ends so far, from 1.
     pub(super) line: u64,

@@ -50,13 +50,13 @@ struct Children {
 pub(crate) struct References {
     parents: Option<RowList<i64>>,
     children: Option<Children>,
-    /// How often rows were added.
+    /// The number of times that rows were added.
     added: u64,
-    /// How often rows were changed or removed.
+    /// The number of times that rows were changed or removed.
     changed: u64,
-    /// How often chunks may have been replaced by others with the same rows.
+    /// The number of times that chunks may have been replaced by others with the same rows.
     rewritten: u64,
-    /// How often definitions have changed.
+    /// The number of times that definitions have changed.
     defined: u64,
     /// When the transaction checks the foreign key, as set by `SET CONSTRAINTS`; `None` outside of a transaction.
     deferral: Option<Deferral>,
@@ -342,7 +342,7 @@ impl References {
         Some(sorted(joined))
     }
 
-    /// How often each was changed.
+    /// Returns the numbers of changes of each, as text.
     pub(crate) fn counters(&self) -> String {
         format!("{:?}", (self.added, self.changed, self.rewritten, self.defined))
     }
