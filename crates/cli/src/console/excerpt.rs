@@ -76,7 +76,7 @@ fn by_number(message: &str) -> Option<(usize, usize)> {
     (line > 0 && column > 0).then_some((line, column))
 }
 
-/// For `no column named sensr`: the first occurrence of the word from a position on.
+/// Returns the first occurrence of the word that a message such as `no column named sensr` names, from a position on.
 fn by_name(text: &str, (first_line, first_column): (usize, usize), message: &str) -> Option<(usize, usize)> {
     let rest = message.split_once(" named ")?.1;
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';

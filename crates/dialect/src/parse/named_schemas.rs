@@ -119,7 +119,7 @@ struct SchemaNaming<'a> {
     names_all: bool,
     /// Names that the `WITH` of the query and of those around it define.
     own: Vec<String>,
-    /// For each query around, how many there were before it.
+    /// The number of names before each of the queries around.
     marks: Vec<usize>,
     /// The schemas that are missing in the text, by the positions at which they belong.
     written: BTreeMap<Location, String>,

@@ -27,7 +27,7 @@ pub const ITEM_SCHEMA: &str = "\u{1}item";
 /// An item of `WITH` that is executed by itself.
 #[derive(Debug, Clone)]
 pub struct WithItem {
-    /// Its position in the clause.
+    /// The position of the item in the clause, from 0.
     pub position: usize,
     /// The name that `WITH` gives to the step.
     pub name: String,

@@ -202,7 +202,7 @@ fn from_plan(message: &str) -> Error {
     }
 }
 
-/// Something that DataFusion cannot plan, which it shows as the parser's tree.
+/// Returns the error for a form that DataFusion cannot plan, and that it shows as the parser's tree.
 fn not_implemented(message: &str) -> Error {
     if message.contains("Pivot {") {
         return not_supported("PIVOT").with_hint("write an aggregate for each value: sum(x) FILTER (WHERE name = 'a')");

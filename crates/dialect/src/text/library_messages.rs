@@ -24,7 +24,7 @@ impl Sentence {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// With the form of a type's values as the hint.
+    /// Adds a description of a type's values as the hint, if there is one.
     fn with_form(self, type_name: &str) -> Self {
         Self { hint: accepted_form(type_name).map(str::to_owned), ..self }
     }

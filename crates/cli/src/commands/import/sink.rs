@@ -13,7 +13,7 @@ pub(super) enum BatchName {
     None,
     /// The id that the user gave.
     Given(BatchId),
-    /// By the contents of its files, which have these hashes.
+    /// An id that follows from the contents of the imported files, which have these hashes.
     OfFiles(Vec<u128>),
 }
 

@@ -86,7 +86,7 @@ struct Writer<'a> {
     is_sign_written: bool,
     /// The fields that are written as one character each.
     field_count: usize,
-    /// With `FM`, the last character of the fraction that is not a zero, or the point.
+    /// The position of the last character of the fraction that is not a zero, or of the point; `None` without `FM`.
     last_relevant: Option<usize>,
     /// The position of the next digit, and the number of digits and points of the pattern that have been written.
     next: usize,

@@ -91,7 +91,7 @@ impl PathTime {
     }
 }
 
-/// As PostgreSQL writes it in JSON: in the forms of ISO 8601.
+/// Writes the time as PostgreSQL does in JSON: in the forms of ISO 8601.
 impl fmt::Display for PathTime {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (days, micros) =

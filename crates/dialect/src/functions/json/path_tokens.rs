@@ -36,7 +36,7 @@ fn wrong(message: &str, near: &str) -> Error {
 pub(super) struct NextToken<'a> {
     tokens: PathTokens<'a>,
     pub(super) token: PathToken,
-    /// Its text.
+    /// The text of the token.
     near: &'a str,
 }
 

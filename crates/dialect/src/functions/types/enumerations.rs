@@ -208,7 +208,8 @@ fn repeated(label: Option<&String>, count: usize) -> ArrayRef {
     Arc::new(std::iter::repeat_n(label.map(String::as_str), count).collect::<StringArray>())
 }
 
-/// For each row, the labels between two positions. A NULL is the end of the list.
+/// Returns the labels between two positions, for each row. A NULL position stands for the beginning or the end of the
+/// list.
 fn ranges(of: &Enumeration, low: &[Option<i32>], high: &[Option<i32>]) -> ArrayRef {
     let mut lists = ListBuilder::new(StringBuilder::new());
     for (low, high) in low.iter().zip(high) {

@@ -4,7 +4,7 @@ use datafusion::arrow::array::BooleanBufferBuilder;
 use datafusion::arrow::buffer::BooleanBuffer;
 use std::cmp::Ordering;
 
-/// For each partition the first keys so far, and the numbers of their rows.
+/// The first keys of each partition so far, and the numbers of their rows.
 #[derive(Debug)]
 pub(super) struct FirstKeys<K> {
     /// The number of keys of a partition that are first.

@@ -84,7 +84,7 @@ impl Starts {
         Self { values, last: None }
     }
 
-    /// For each row of a batch whether its values differ.
+    /// Returns for each row of a batch whether its values differ from those of the row before.
     fn of(&mut self, batch: &RecordBatch) -> Result<Vec<bool>> {
         let row_count = batch.num_rows();
         let mut starts = vec![false; row_count];

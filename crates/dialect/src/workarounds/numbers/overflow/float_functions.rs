@@ -68,7 +68,7 @@ enum Domain {
     Positive,
     UpToOne,
     FromOne,
-    /// Of a base other than one. Decimals stay decimals.
+    /// A positive number, and a base other than one. Decimals stay decimals.
     Logarithm,
     /// Zero has no negative power, and a negative number only whole ones.
     Power,

@@ -30,7 +30,7 @@ struct Completing<'a> {
     tables: NamedTables<'a>,
     /// The names of common table expressions, and their columns as far as the statement names them.
     parts: Vec<(String, Option<Vec<String>>)>,
-    /// For each query that the visitor is inside of, the number of them that were known outside of it.
+    /// The number of them that were known outside of each query that the visitor is inside of.
     outer_counts: Vec<usize>,
 }
 
