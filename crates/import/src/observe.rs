@@ -65,7 +65,7 @@ impl FileFacts {
 /// The facts about all files.
 #[derive(Debug, Clone)]
 pub(crate) struct Observed {
-    /// In the import's order.
+    /// The facts of the files, in the import's order.
     pub(crate) files: Vec<FileFacts>,
 }
 

@@ -67,8 +67,8 @@ impl TimeRuns {
         }
     }
 
-    /// For each of some rows whether a range contains its time. `times` returns the times of all rows of the chunk; it
-    /// is called only if they are needed.
+    /// Returns for each of some rows whether a range contains its time. `times` returns the times of all rows of the
+    /// chunk; it is called only if they are needed.
     pub(crate) fn within(
         &self,
         range: TimeRange,
@@ -88,8 +88,8 @@ impl TimeRuns {
         Ok(BooleanArray::new(mask.finish(), None))
     }
 
-    /// Those of some rows whose times are in a range, if [no row is earlier than the row before it](Self::is_in_order);
-    /// `None` otherwise. `times` is as for [`within`](Self::within).
+    /// Returns those of some rows whose times are in a range, if [no row is earlier than the row before
+    /// it](Self::is_in_order); `None` otherwise. `times` is as for [`within`](Self::within).
     pub(crate) fn adjacent(
         &self,
         range: TimeRange,
@@ -126,8 +126,8 @@ impl TimeRun {
         (self.end - self.start) as usize
     }
 
-    /// Those of some rows of the chunk that are in the run, and whose times are in a range. `times` is called only if
-    /// they are needed and were not `loaded` before.
+    /// Returns those of some rows of the chunk that are in the run, and whose times are in a range. `times` is called
+    /// only if they are needed and were not `loaded` before.
     fn within(
         &self,
         range: TimeRange,

@@ -306,7 +306,7 @@ impl Cut {
         self.taken_ms
     }
 
-    /// Its tables as a copy has them, ordered by number.
+    /// Returns the tables of the snapshot as a copy has them, ordered by number.
     pub fn tables(&self) -> &[CutTable] {
         &self.tables
     }

@@ -33,7 +33,7 @@ pub(super) struct CopyStage<'a> {
 
 /// The changes of one table of the target, and its chunks after the commit.
 pub(super) struct TargetTable {
-    /// Its number in the target.
+    /// The number of the table in the target.
     pub(super) id: TableId,
     /// Visible chunks to remove.
     pub(super) remove: Vec<ChunkId>,

@@ -24,7 +24,7 @@ const BLOCK_VALUES: usize = 256;
 /// A predicate prepared for stored columns.
 pub(crate) struct Condition {
     pub(crate) predicate: Predicate,
-    /// For a mapped column, for each index whether its string matches.
+    /// For each index of a mapped column, whether its string matches; `None` for other columns.
     pub(crate) matching: Option<BooleanArray>,
 }
 
@@ -176,7 +176,7 @@ impl Condition {
         }
     }
 
-    /// For each row whether it matches. `None` if that cannot be decided cheaply.
+    /// Returns for each row whether it matches; `None` if that cannot be decided cheaply.
     pub(crate) fn evaluate(&self, column: &Column, array: &ArrayRef) -> Result<Option<BooleanArray>> {
         match self.predicate.operator {
             Comparison::IsNull => return Ok(Some(is_null(array)?)),

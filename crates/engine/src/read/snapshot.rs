@@ -203,7 +203,8 @@ impl Inner {
         preloaded.and_then(&present).or_else(|| cached().and_then(&present))
     }
 
-    /// Those columns of a chunk in stored form that are in memory, in the order requested; `None` for the others.
+    /// Returns the columns of a chunk that are in memory, in stored form and in the order requested; `None` for the
+    /// others.
     pub(crate) fn columns_in_memory(
         &self,
         descriptor: &ChunkDescriptor,

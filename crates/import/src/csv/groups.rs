@@ -18,7 +18,7 @@ use std::collections::HashSet;
 /// The groups above the names of columns.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    /// For each column the text of its group; empty without one.
+    /// The text of each column's group; empty without one.
     names: Vec<String>,
     /// The byte at which the record of the columns' names begins.
     pub(crate) end: usize,

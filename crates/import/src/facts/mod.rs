@@ -38,7 +38,7 @@ pub(crate) mod kind {
     pub(crate) const DATE: u16 = 1 << 6;
     /// Dates with a time of day.
     pub(crate) const STAMP: u16 = 1 << 7;
-    /// Anything else.
+    /// Any other text.
     pub(crate) const TEXT: u16 = 1 << 8;
     /// Numbers with a decimal comma.
     pub(crate) const COMMA: u16 = 1 << 9;

@@ -93,7 +93,7 @@ pub struct UnpivotChoice {
 }
 
 impl UnpivotChoice {
-    /// These columns become rows, with their names in the column `name` and their values in the column `value`.
+    /// Makes these columns rows, with their names in the column `name` and their values in the column `value`.
     pub fn new(columns: Vec<String>) -> Self {
         Self { columns, name: "name".to_owned(), value: "value".to_owned() }
     }
@@ -220,7 +220,7 @@ impl fmt::Debug for Input {
 
 /// A file elsewhere that is read piece by piece.
 pub trait Pieces: fmt::Debug + Send + Sync {
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     fn byte_count(&self) -> u64;
 
     /// The bytes that were fetched.

@@ -99,10 +99,10 @@ fn announced(head: &[u8]) -> Option<u64> {
 enum XmlState {
     #[default]
     Text,
-    /// Behind the bracket that opens a tag.
+    /// The byte right after the bracket that opens a tag.
     Opened,
     Tag,
-    /// In an attribute's value, which ends with this quote.
+    /// The value of an attribute, which ends with this quote.
     Quoted(u8),
 }
 

@@ -25,7 +25,7 @@ const ROWS_MAX: usize = 1 << 20;
 pub(super) struct ForeignKeySide<'a> {
     definition: &'a TableDefinition,
     pub(super) positions: Vec<usize>,
-    /// For each column whether its integers are compared as 64-bit ones.
+    /// Whether the integers of a column are compared as 64-bit ones, by column.
     widened: Vec<bool>,
 }
 
@@ -146,7 +146,7 @@ pub(super) struct KeyHits {
     pub(super) position: usize,
     /// The numbers of the rows in the chunk.
     pub(super) rows: Vec<u32>,
-    /// For each of them the first key that equals its own, counted over all keys.
+    /// For each of these rows, the number of the first key that equals its own, counted over all keys.
     pub(super) keys: Vec<u32>,
 }
 

@@ -114,8 +114,8 @@ pub(crate) struct References {
     postponed_gone: Vec<GoneKeys>,
     /// Child tables with rows that are looked up when the transaction ends.
     postponed_children: BTreeSet<TableId>,
-    /// For the batch's own chunks with rows that need no parent: the names of the foreign keys that are not valid and
-    /// younger than the rows.
+    /// The batch's own chunks with rows that need no parent, each with the names of the foreign keys that are not valid
+    /// and younger than the rows.
     exempt: BTreeMap<ChunkUid, BTreeSet<String>>,
     /// The keys that parents lack.
     gone: Vec<GoneKeys>,
