@@ -43,7 +43,7 @@ pub struct KeyClauses {
 }
 
 impl KeyClauses {
-    /// Those of a foreign key that says only what happens to children whose parent is deleted.
+    /// Returns the clauses of a foreign key that has only an action for children whose parent is deleted.
     pub fn deleting(on_delete: ReferentialAction) -> Self {
         Self { on_delete, on_update: ReferentialAction::NoAction, deferrable: None, is_valid: true }
     }

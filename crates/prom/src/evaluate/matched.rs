@@ -53,7 +53,7 @@ struct StepGroups {
 
 /// A series of one side at the current step.
 struct Operand<'a> {
-    /// Its number on its side; `None` for a value that is filled in.
+    /// The number of the series on its side; `None` for a value that is filled in.
     number: Option<usize>,
     labels: &'a Labels,
     /// A gap if it has a histogram.

@@ -6,9 +6,9 @@ use super::sample::{Buckets, Histogram};
 /// The observations that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trim {
-    /// Those below the value: `</`.
+    /// Keeps the observations below the value: `</`.
     Above,
-    /// Those above the value: `>/`.
+    /// Keeps the observations above the value: `>/`.
     Below,
 }
 

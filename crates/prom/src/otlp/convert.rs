@@ -54,7 +54,7 @@ struct Metric {
 /// A point whose labels are known, without its values.
 struct BegunPoint {
     labels: LabelMap,
-    /// In milliseconds.
+    /// The time in milliseconds since the Unix epoch.
     time: i64,
     is_empty: bool,
     exemplars: Vec<PointExemplar>,

@@ -59,7 +59,7 @@ pub(super) struct PointExemplar {
     pub(super) value: f64,
     /// The attributes that the point does not have.
     pub(super) attributes: Attributes,
-    /// In hexadecimal; empty if there is none.
+    /// The id of the trace in hexadecimal; empty if there is none.
     pub(super) trace_id: String,
     /// Like the trace's.
     pub(super) span_id: String,

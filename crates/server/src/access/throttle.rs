@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// This many failures are not delayed, because people mistype.
+/// The number of failures that are not delayed, because people mistype.
 const FREE_FAILURES: u32 = 3;
 /// The first delay, which doubles with each failure.
 const DELAY_FIRST: Duration = Duration::from_millis(250);

@@ -50,9 +50,9 @@ pub(in crate::pg) struct PgError {
 /// The table, column or constraint that an error concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pg) enum Subject {
-    /// As its message names it.
+    /// The object that the error's message names.
     Named(Violation),
-    /// As the definition of the table names it.
+    /// The object as the definition of the table names it.
     Defined(ErrorObject),
 }
 

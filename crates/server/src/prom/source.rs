@@ -76,7 +76,7 @@ struct SeriesRead<'a> {
     columns: Vec<usize>,
 }
 
-/// For each series number, whether the series is selected, and its labels and values.
+/// The series that were looked up: whether each is selected, by number, and the labels and values of the selected ones.
 struct Chosen<'a, V> {
     source: &'a StoreSource<'a>,
     wanted: &'a SeriesRead<'a>,

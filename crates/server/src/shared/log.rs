@@ -20,11 +20,11 @@ pub enum LogLevel {
     Off,
     /// Failures of the server itself: internal errors, damage in the store.
     Error,
-    /// Also failed logins and slow statements.
+    /// The same, and failed logins and slow statements.
     Warn,
-    /// Also the start and the end of the server, reloads, and notices of statements over Flight SQL.
+    /// The same, and the start and the end of the server, reloads, and notices of statements over Flight SQL.
     Info,
-    /// Also each connection, and each error that is sent to a client.
+    /// The same, and each connection, and each error that is sent to a client.
     Debug,
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-/// This many parts wait to be sent.
+/// The maximum number of parts that wait to be sent.
 pub(crate) const PARTS_MAX: usize = 4;
 
 /// The end that hands parts over, used by a thread that may block.

@@ -166,7 +166,7 @@ impl Drop for ClientWait<'_> {
 }
 
 impl StatementPermit {
-    /// From now on, others use the permit while a statement of the session waits for an advisory lock or a time.
+    /// Lends the permit to others from now on while a statement of the session waits for an advisory lock or a time.
     pub(crate) fn follow_waits(&self, session: &Session) {
         session.set_waits(Arc::<HeldPermit>::clone(&self.held));
     }

@@ -75,7 +75,7 @@ pub(crate) struct RunningStatement {
     pub(crate) user: Option<String>,
     /// The process number of its session, or its own.
     pub(crate) process: i32,
-    /// Its text, possibly truncated.
+    /// The text of the statement, possibly truncated.
     pub(crate) text: String,
     /// The time for which it has run.
     pub(crate) elapsed: Duration,

@@ -79,12 +79,12 @@ pub(crate) type AssignedType = (DataType, Option<TextForm>);
 #[derive(Debug, Clone)]
 pub(crate) struct InferredTypes {
     pub(crate) types: Vec<Option<DataType>>,
-    /// For each parameter, what its texts are. Only inferred types have one.
+    /// The form of each parameter's texts; `None` for plain texts, and for types that were not inferred.
     pub(crate) forms: Vec<Option<TextForm>>,
 }
 
 impl InferredTypes {
-    /// These types are known. Others may be inferred.
+    /// Creates the types of parameters. `None` is a type that may be inferred.
     pub(crate) fn of(types: Vec<Option<DataType>>) -> Self {
         let forms = vec![None; types.len()];
         Self { types, forms }

@@ -40,11 +40,11 @@ pub(crate) struct CachedPlan {
 pub(crate) enum CachedResult {
     /// The plan for some values of its parameters.
     Plan(Arc<CachedPlan>),
-    /// For any values of its parameters: the direct read that the statement is, or `None` if it is not one.
+    /// The direct read that the statement is for any values of its parameters; `None` if it is not one.
     Direct(Option<Arc<DirectRead>>),
-    /// Without values: the types of its parameters, and the columns of its answer.
+    /// The types of the statement's parameters, and the columns of its answer, without values.
     Described(Arc<TypesAndColumns>),
-    /// For a template: how the queries that have it are executed.
+    /// The way in which the queries with a template are executed.
     Template(TemplateState),
 }
 
@@ -145,9 +145,9 @@ impl PlanKey {
 
 /// The keys for the direct read that a query is. `None` where nothing is kept.
 pub(crate) struct DirectReadKeys {
-    /// That of the query, with any values of its parameters.
+    /// The key of the query, with any values of its parameters.
     pub(crate) of_query: Option<PlanKey>,
-    /// That of its template, if it has one.
+    /// The key of the query's template, if it has one.
     pub(crate) of_template: Option<PlanKey>,
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-/// This is address space, not memory: a page is allocated when it is first used.
+/// The size of a thread's stack. It is address space, not memory: a page is allocated when it is first used.
 const STACK_BYTES: usize = 64 << 20;
 
 /// The time for which stopped queries may occupy all threads before new threads are started for the next query.

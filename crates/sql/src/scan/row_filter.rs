@@ -55,7 +55,7 @@ impl RowFilter {
         self.schema.fields().iter().map(|field| field.name().as_str()).collect()
     }
 
-    /// For each row of a batch whether it matches.
+    /// Returns for each row of a batch whether it matches.
     fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
         let matches = self.condition.evaluate(batch)?.into_array(batch.num_rows())?;
         let matches = matches.as_boolean();
@@ -128,7 +128,7 @@ struct ChunkTest {
     rows: RecordBatch,
     /// The numbers of the rows in the chunk.
     numbers: UInt32Array,
-    /// For each row tested so far whether it matches.
+    /// Whether a row matches, for each row tested so far.
     matching: BooleanBufferBuilder,
 }
 

@@ -307,7 +307,7 @@ fn named_by(view: &Table, snapshot: &ReadSnapshot) -> Vec<TableId> {
     named_in(&view.definition, snapshot.seen_by(view).tables())
 }
 
-/// Those of the tables that the stored query of a view names.
+/// Returns the ids of those tables that the stored query of a view names.
 fn named_in(view: &TableDefinition, tables: &[Table]) -> Vec<TableId> {
     match query_of(view).and_then(parse_answer) {
         Some(Ast::Query(query)) => relations_of(&query).iter().filter_map(|name| Some(name.find(tables)?.id)).collect(),

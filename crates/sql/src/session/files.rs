@@ -13,7 +13,7 @@ pub enum WriteTarget<'a> {
     Stdout,
     /// A file, which appears only when it is complete. After an error an existing file with its name is unchanged.
     File {
-        /// Its path, as in the statement.
+        /// The path of the file, as in the statement.
         path: &'a str,
         /// Whether an existing file is replaced. Otherwise it is an error.
         may_replace: bool,

@@ -18,7 +18,7 @@ pub(super) struct Transaction {
     pub(super) has_read: bool,
     /// Indexes for which existing chunks get pages after the commit.
     pub(super) indexes: Vec<(Table, Index)>,
-    /// For each savepoint the state that a rollback to it restores.
+    /// The state that a rollback to each savepoint restores.
     pub(super) marks: Vec<SavepointMark>,
     /// Whether the first savepoint began it. Releasing that savepoint then commits it.
     pub(super) is_savepoint: bool,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default, Clone)]
 pub(super) struct ChunkChange {
     pub(super) numbers: Vec<UInt32Array>,
-    /// For each piece its columns: stored ones to set, logical ones to move.
+    /// The columns of each piece: stored ones to set, logical ones to move.
     pub(super) values: Vec<Vec<ArrayRef>>,
     pub(super) row_count: usize,
     pub(super) bytes: usize,

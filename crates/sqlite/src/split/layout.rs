@@ -13,9 +13,9 @@ const SMALL_CHUNK_BYTES: u64 = 32 << 10;
 /// How the pages of a split store are divided over files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SplitBy {
-    /// By slice: each slice has its own files, so dropping it removes files.
+    /// Each slice has its own files, so that dropping it removes files.
     Slice,
-    /// By writer: writers share this number of files.
+    /// Writers share this number of files.
     Shards(u16),
 }
 

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 /// The user that tests connect as: an ordinary one.
 pub const USER: &str = "tester";
-/// Its password.
+/// The password of that user.
 pub const PASSWORD: &str = "pass/word@1";
 /// The password in its form in a URL.
 pub(super) const PASSWORD_IN_URL: &str = "pass%2Fword%401";

@@ -48,7 +48,7 @@ pub(in crate::pg) struct DatabaseEntry {
 pub(in crate::pg) struct CursorEntry {
     pub(in crate::pg) name: String,
     pub(in crate::pg) text: String,
-    /// In nanoseconds since 1970.
+    /// The time at which it was created, in nanoseconds since 1970.
     pub(in crate::pg) created_ns: i64,
     pub(in crate::pg) is_holdable: bool,
     pub(in crate::pg) is_scrollable: bool,
@@ -59,7 +59,7 @@ pub(in crate::pg) struct CursorEntry {
 pub(in crate::pg) struct PreparedEntry {
     pub(in crate::pg) name: String,
     pub(in crate::pg) text: String,
-    /// In nanoseconds since 1970.
+    /// The time at which it was prepared, in nanoseconds since 1970.
     pub(in crate::pg) prepared_ns: i64,
     pub(in crate::pg) parameter_types: Vec<u32>,
     pub(in crate::pg) is_from_sql: bool,

@@ -15,7 +15,7 @@ enum LineEnd {
 /// The first row of some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FoundLine {
-    /// Its end has not come yet.
+    /// The end of the row has not arrived yet.
     Partial,
     /// The row has this length, and with its line end it takes `taken` bytes.
     Row { length: usize, taken: usize },

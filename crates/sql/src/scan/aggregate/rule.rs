@@ -149,7 +149,7 @@ fn with_first(plan: &Arc<dyn ExecutionPlan>, first: FirstGroups) -> Result<Optio
 /// A scan below projections.
 struct Input<'a> {
     scan: &'a AtsdbScan,
-    /// From the aggregate down.
+    /// The projections from the aggregate down.
     projections: Vec<&'a ProjectionExec>,
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct FetchRowsExec {
     /// Reads the fetched columns from the chunks of the scan below.
     scan: Arc<Scan>,
     table: String,
-    /// For each column of the result.
+    /// The source of each column of the result.
     sources: Arc<[ColumnSource]>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
