@@ -30,7 +30,7 @@ const ZERO_BYTES: usize = 64 * FRAME_BYTES as usize;
 #[derive(Debug, Default)]
 pub(crate) struct LogAhead {
     file: Option<File>,
-    /// The length of the log when it was last looked at, or 0 if it is to be looked at again.
+    /// The length of the log in bytes when it was last checked; 0 if it must be checked again.
     length: u64,
     /// The number of valid frames after the last commit.
     frames: i64,

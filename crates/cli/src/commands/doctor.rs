@@ -125,7 +125,7 @@ fn shell_word(text: &str) -> String {
     }
 }
 
-/// Adds what there is to say about a table. `url` is the store's as a word of a command.
+/// Adds the advice about a table. `url` is the store's, quoted as a word of a command.
 fn look_at(database: &Database, session: &Session, url: &str, table: &Table, found: &mut Vec<Advice>) -> Result<()> {
     let name = &table.definition.name;
     let stats = database.engine().stats(Some(table))?;

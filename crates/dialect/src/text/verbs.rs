@@ -12,7 +12,7 @@ pub enum VerbKind {
     Transaction,
     /// They add, change or remove rows, or compute rows that are stored.
     Change,
-    /// They create, alter or drop tables, views, indexes and rollups, or are about them.
+    /// They create, alter, drop, maintain or comment on tables, views, indexes and rollups.
     Definition,
 }
 

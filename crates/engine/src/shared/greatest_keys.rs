@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
-/// The greatest values of each table that a batch has looked at.
+/// The greatest values of each table that a batch has examined.
 #[derive(Debug, Default)]
 pub(crate) struct GreatestKeys {
     moments: AtomicU64,

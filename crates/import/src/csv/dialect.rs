@@ -198,7 +198,8 @@ struct DeclaredTypes {
     end: usize,
 }
 
-/// The types of ClickHouse below the first record, if it is the header. A list of names of types is none.
+/// Returns the types of ClickHouse below the first record, if that is the header. A header is not assumed above a list
+/// whose values are names of types.
 fn types_below(separator: Separator, text: &[u8], options: &Options, nulls: &NullTexts) -> Option<DeclaredTypes> {
     if options.header == Some(false) || options.names.is_some() {
         return None;

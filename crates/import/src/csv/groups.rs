@@ -81,7 +81,7 @@ impl Groups {
         are_names.then_some(Self { names: groups, end: second })
     }
 
-    /// The note that tells users how these names came about.
+    /// Returns the note that says how these names were formed.
     pub(crate) fn note(names: &[String]) -> Option<String> {
         let last = names.last()?;
         Some(format!("the header has two lines, whose texts are joined: {}; --skip leaves lines out", shown(last)))

@@ -160,7 +160,7 @@ fn with_declared_types(schema: &SchemaRef, metadata: &ParquetMetaData) -> Schema
 }
 
 /// The schema with a change of each field, or of the elements of a list, by the type of the values in Parquet. The
-/// change is told whether these are elements.
+/// last argument of the change says whether these are elements.
 fn with_parquet_types(
     schema: &SchemaRef,
     metadata: &ParquetMetaData,

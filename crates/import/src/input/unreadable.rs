@@ -102,7 +102,8 @@ fn begins_with(head: &[u8], start: &str) -> bool {
     head.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
 }
 
-/// Whether a text begins with an element. Names of columns in angle brackets (`<DATE>,<OPEN>`) are none.
+/// Returns whether a text begins with an element of markup. Names of columns in angle brackets (`<DATE>,<OPEN>`) are no
+/// elements.
 fn is_markup(head: &[u8]) -> bool {
     let is_open = matches!(head, [b'<', letter, ..] if letter.is_ascii_alphabetic()) || head.starts_with(b"<!--");
     is_open && (memchr::memmem::find(head, b"</").is_some() || memchr::memmem::find(head, b"/>").is_some())

@@ -112,7 +112,7 @@ fn has_key(object: &[u8]) -> bool {
     false
 }
 
-/// The bytes of a document, of which the next one may be looked at.
+/// The bytes of a document. The next byte can be read ahead.
 struct Document<R> {
     bytes: io::Bytes<BufReader<R>>,
     ahead: Option<u8>,

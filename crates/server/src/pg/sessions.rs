@@ -57,7 +57,7 @@ pub(in crate::pg) struct SessionRegistration {
     ended: watch::Receiver<bool>,
 }
 
-/// Whether somebody has ended a session. Clones are about the same session.
+/// Whether somebody has ended a session. Clones refer to the same session.
 #[derive(Debug, Clone)]
 pub(in crate::pg) struct Termination(watch::Receiver<bool>);
 

@@ -1,4 +1,4 @@
-//! The table, the columns and the constraint that an error is about. Clients of PostgreSQL read them from fields of
+//! The table, the columns and the constraint that an error concerns. Clients of PostgreSQL read them from fields of
 //! their own. They are found in the messages that the store has for a key that exists, for a NULL that a column does
 //! not take, for a text that is too long, for a row that a CHECK constraint refuses, and for one that refers to none.
 

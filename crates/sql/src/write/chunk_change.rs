@@ -56,8 +56,8 @@ impl ChunkChange {
     }
 }
 
-/// The successor of a chunk, and the number of its rows that the last of these changes is about. No two of the changes
-/// are about the same row.
+/// Returns the successor of a chunk, and the number of its rows that the last of these changes affects. No two of the
+/// changes affect the same row.
 pub(super) fn successor(
     changes: &[PartialChange],
     change: &Change,

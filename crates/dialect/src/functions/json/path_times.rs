@@ -26,7 +26,7 @@ pub(super) enum PathTimeType {
 }
 
 impl PathTimeType {
-    /// The type of a value with some of a date, a time and a zone; `None` if there is none.
+    /// Returns the type of a value that has some of a date, a time and a zone; `None` if no type has these parts.
     pub(super) fn of_parts(has_date: bool, has_time: bool, has_zone: bool) -> Option<Self> {
         match (has_date, has_time, has_zone) {
             (true, false, false) => Some(Self::Date),

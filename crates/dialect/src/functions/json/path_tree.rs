@@ -46,9 +46,9 @@ impl PathExpression {
 pub(super) enum PathStart {
     /// `$`.
     Document,
-    /// `@`: the item that a filter is about.
+    /// `@`: the item that a filter tests.
     Item,
-    /// `last`: the last position of the array that a subscript is about.
+    /// `last`: the last position of the array to which a subscript applies.
     Last,
     Variable(MemberKey),
     /// A literal, which is a scalar.

@@ -87,8 +87,7 @@ impl<'a> Iterator for PathParts<'a> {
 /// A task of the walk that has not been done yet.
 #[derive(Debug)]
 pub(super) enum WalkTask<'a> {
-    /// Takes a step from an item. If it `opens`, a step that is about single items is taken from the elements of an
-    /// array.
+    /// Takes a step from an item. If it `opens`, a step for single items is taken from the elements of an array.
     Step { at: usize, item: PathItem<'a>, opens: bool },
     /// Takes a step from each part of an item.
     Each(EachPart<'a>),
@@ -117,7 +116,8 @@ pub(super) struct Walk<'a> {
     /// The last task is next.
     pub(super) tasks: Vec<WalkTask<'a>>,
     is_lax: bool,
-    /// The step after which missing parts are no errors, and whether they are none anyway.
+    /// The step after which missing parts are no errors; `None` without such a step. If the walk `is_relaxed`, they
+    /// never are.
     descent: Option<usize>,
     is_relaxed: bool,
 }

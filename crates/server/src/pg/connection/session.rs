@@ -180,7 +180,7 @@ impl Connection {
         }
     }
 
-    /// The table that an error is about, as its definition names it.
+    /// Returns the table that an error concerns, as its definition names it.
     fn object_of(&self, error: &PgError) -> Option<ErrorObject> {
         let Some(Subject::Named(violation)) = error.subject.as_deref() else { return None };
         // A failed transaction does not show its tables.

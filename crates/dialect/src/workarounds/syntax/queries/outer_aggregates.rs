@@ -159,7 +159,7 @@ impl OuterAggregates<'_> {
     }
 }
 
-/// The relation of the query whose subqueries are looked at.
+/// The relation of the query whose subqueries are visited.
 struct OuterRelation {
     name: Ident,
     /// Its columns, if they are known.
