@@ -24,7 +24,7 @@ pub const DICTIONARY_BYTES_MAX: u64 = 1 << 30;
 /// The maximum number of columns of a table.
 pub const COLUMNS_MAX: usize = 1_000;
 
-/// Pages with this column number or a higher one belong to indexes, not to columns.
+/// The lowest column number of pages that belong to indexes, not to columns.
 pub const INDEX_ID_MIN: u16 = 0x8000;
 
 /// The maximum size of a table or column name, in bytes.

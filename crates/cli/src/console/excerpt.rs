@@ -6,7 +6,7 @@
 use atsdb::Error;
 use std::fmt;
 
-/// A longer line is cut on both sides of the mark.
+/// The maximum number of characters of a line. A longer line is cut on both sides of the mark.
 const LETTERS_MAX: usize = 76;
 
 /// The line of a script at which an error occurred. It is a source of the error that people see.

@@ -16,7 +16,7 @@ const QUIET: Duration = Duration::from_secs(2);
 const INTERVAL: Duration = Duration::from_millis(100);
 const TICK: Duration = Duration::from_millis(500);
 const BAR_WIDTH: usize = 24;
-/// A longer rest is not estimated.
+/// The longest remaining time that is shown, in seconds.
 const LEFT_SECONDS_MAX: f64 = 1e7;
 
 /// True while a progress line is shown on the terminal.

@@ -10,10 +10,11 @@ use arrow::buffer::BooleanBuffer;
 use atsdb_core::{Result, TimeRange};
 use std::ops::Range;
 
-/// If fewer times are wanted, comparing them costs less than looking for the runs of the whole chunk.
+/// The minimum number of times for which runs are used. Comparing fewer times costs less than finding the runs of the
+/// whole chunk.
 pub(crate) const ROWS_MIN: usize = 4_096;
 
-/// If runs have fewer rows than this on average, each time is compared.
+/// The minimum average number of rows in a run. If runs are shorter, each time is compared.
 const RUN_ROWS_MIN: usize = 16;
 
 /// The times of a chunk as runs in ascending order.

@@ -4,7 +4,7 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-/// Stands for "no local number".
+/// The value that stands for "no local number".
 const NONE: u32 = u32::MAX;
 
 /// Distinct strings in order of arrival, numbered from 0.

@@ -14,7 +14,7 @@ const FREE_FAILURES: u32 = 3;
 /// The first delay, which doubles with each failure.
 const DELAY_FIRST: Duration = Duration::from_millis(250);
 const DELAY_MAX: Duration = Duration::from_secs(10);
-/// An attempt that would have to wait for longer is refused at once.
+/// The maximum time that an attempt waits. One that would have to wait for longer is refused at once.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Failures are forgotten after this time without another one.
 const MEMORY: Duration = Duration::from_secs(15 * 60);

@@ -15,10 +15,10 @@ use datafusion::logical_expr::{Documentation, ReturnFieldArgs, Signature, TypeSi
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Lists of types that are tried to find what a function returns.
+/// The maximum number of lists of types that are tried to find the type of a function's result.
 const EXAMPLES_MAX: usize = 400;
 
-/// Results of more types than this depend on the arguments.
+/// The maximum number of types of a result that are shown. With more, the result depends on the arguments.
 const TYPES_SHOWN: usize = 3;
 
 /// The words for the type of a result that depends on the arguments.

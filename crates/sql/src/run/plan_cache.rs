@@ -21,7 +21,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 
-/// Longer statements are not kept.
+/// The maximum size in bytes of a statement that is kept.
 const TEXT_BYTES_MAX: usize = 16 << 10;
 
 /// The texts of the statements that are kept, with the values of their parameters, have at most two times this many

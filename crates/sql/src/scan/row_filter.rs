@@ -14,13 +14,14 @@ use datafusion::physical_expr_common::physical_expr::is_volatile;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// Fewer other columns are not worth a second read.
+/// The minimum number of other columns that are worth a second read.
 const OTHERS_MIN: usize = 4;
 /// The condition may use at most one of this many columns.
 const CONDITION_SHARE: usize = 2;
-/// If at least one of this many rows matches, whole rows are read without picking them.
+/// The number of rows of which at least one must match, so that whole rows are read without picking them.
 const WHOLE_SHARE: usize = 4;
-/// After so many chunks one after the other that were tested and then read whole, the others are not tested.
+/// The number of chunks, one after the other, that were tested and then read whole, after which the others are not
+/// tested.
 const WHOLE_CHUNKS_MAX: usize = 3;
 
 /// A condition on the rows of a scan.

@@ -34,7 +34,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// From this number of rows on, the size of a table says something about its rows.
+/// The minimum number of rows for which the size of a table says something about its rows.
 const ROWS_MEASURED_MIN: u64 = 1_000;
 
 /// The maximum number of names of files in a note.

@@ -23,7 +23,7 @@ use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, PathFailure>;
 
-/// An id of `.keyvalue()` is the byte offset of the object in its root, plus the root's number times this.
+/// The factor in ids of `.keyvalue()`: the byte offset of the object in its root, plus the root's number times this.
 const ID_FACTOR: i64 = 10_000_000_000;
 
 /// The evaluation of a path over one document.

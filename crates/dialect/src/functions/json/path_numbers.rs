@@ -13,7 +13,7 @@ const DIGITS_MAX: usize = 76;
 /// The maximum number of digits after the point in arithmetic, which is that of `numeric`.
 const SCALE_MAX: u32 = 16_383;
 
-/// At least this many digits of a quotient are significant.
+/// The minimum number of significant digits of a quotient.
 const QUOTIENT_DIGITS_MIN: i64 = 16;
 
 /// The maximum number of digits of a quotient after the point.

@@ -208,7 +208,7 @@ mod tests {
     use futures::TryStreamExt;
     use futures::executor::block_on;
 
-    /// So many batches are the trial.
+    /// The number of batches of the trial.
     const TRIAL_BATCHES: usize = 8;
     const BATCH_ROWS: usize = TRIAL_ROWS / TRIAL_BATCHES;
 

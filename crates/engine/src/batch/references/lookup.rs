@@ -18,7 +18,7 @@ use atsdb_codec::{stored_type, to_logical};
 use atsdb_core::name::same_name;
 use atsdb_core::{ChunkEntry, Column, Error, ForeignKey, Result, Table, TableDefinition, TimeRange};
 
-/// Keys are looked up at once up to this number of rows.
+/// The maximum number of rows whose keys are looked up at once.
 const ROWS_MAX: usize = 1 << 20;
 
 /// The columns of a foreign key on one of its sides, in the order of the key.

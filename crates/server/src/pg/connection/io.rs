@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;
 use tokio_rustls::TlsAcceptor;
 
-/// Messages are sent when they have this many bytes together, and when there are no more.
+/// The number of bytes from which on messages are sent. They are also sent when there are no more.
 const FLUSH_BYTES: usize = 64 << 10;
 
 /// The number of bytes that are read at a time.

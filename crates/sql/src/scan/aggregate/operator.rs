@@ -30,7 +30,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// If a sort needs only some groups, this many are compared at a time.
+/// The number of groups that are compared at a time if a sort needs only some of them.
 const SORTED_ROWS: usize = 1 << 16;
 
 /// Aggregates the chunks of a scan.
