@@ -40,7 +40,7 @@ pub struct NewStore {
 }
 
 impl NewStore {
-    /// Looks whether there is a store at the URL. Does nothing for other kinds of stores.
+    /// Checks whether there is a store at the URL. Does nothing for other kinds of stores.
     pub fn at(url: &str) -> Self {
         let path = match StoreLocation::parse(url) {
             Ok(StoreLocation::Sqlite(path, None)) => std::path::absolute(path).ok().filter(|path| !path.exists()),

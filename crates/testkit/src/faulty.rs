@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 /// The time at which a call fails: before or after it takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fails {
-    /// Before it did anything.
+    /// The call fails before it did anything.
     Before,
-    /// After it took effect, as if its answer were lost.
+    /// The call fails after it took effect, as if its answer were lost.
     After,
 }
 

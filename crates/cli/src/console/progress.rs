@@ -19,7 +19,7 @@ const BAR_WIDTH: usize = 24;
 /// The longest remaining time that is shown, in seconds.
 const LEFT_SECONDS_MAX: f64 = 1e7;
 
-/// True while a progress line is shown on the terminal.
+/// Whether a progress line is shown on the terminal.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// The number of pieces of work that show their progress.

@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Expanded {
-    /// If a row does not fit the terminal.
+    /// Each value is shown on its own line if a row does not fit the terminal.
     Auto,
     /// Always.
     On,

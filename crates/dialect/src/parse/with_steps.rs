@@ -170,7 +170,7 @@ fn refuse_changes(statement: &Ast, allowed: usize) -> Result<()> {
     }
 }
 
-/// Looks for items of `WITH` that are refused.
+/// A visitor that looks for items of `WITH` that are refused.
 struct ChangeInWith {
     /// The number of queries, from the outermost one on, whose `WITH` may have them.
     allowed: usize,

@@ -33,7 +33,7 @@ pub struct ZoneAtInstant {
     pub abbreviation: String,
     /// The offset from UTC in seconds. It is positive where clocks are ahead of UTC.
     pub ahead: i64,
-    /// True in summer time.
+    /// Whether it is summer time.
     pub is_summer: bool,
 }
 

@@ -144,7 +144,7 @@ mod tests {
     use arrow::array::{AsArray, Int64Array};
     use arrow::datatypes::Int64Type;
 
-    /// Is false for the number of its text.
+    /// A condition that is false for this number.
     struct Differs(i64);
 
     impl RowCondition for Differs {

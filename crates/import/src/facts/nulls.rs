@@ -36,7 +36,7 @@ impl WordSet {
 /// The reason why a field is NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NullField {
-    /// There is nothing in it.
+    /// The field is empty.
     Empty,
     /// It is this text of the [`NullTexts`].
     Text(usize),

@@ -40,7 +40,7 @@ pub(crate) fn source_name(options: &Options, name: &str) -> Option<String> {
     source.filter(|source| table_name(options, source).is_some())
 }
 
-/// Says for each of a table's columns whether the options choose it, so that its source need not send the others. A
+/// Returns for each of a table's columns whether the options choose it, so that its source need not send the others. A
 /// column that the options name and that is not there is an error only if the table is the `only` input.
 ///
 /// # Errors

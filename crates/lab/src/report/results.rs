@@ -122,7 +122,7 @@ pub struct MeasureResult {
     pub durability: String,
     /// Each run's figure.
     pub runs: Vec<Figure>,
-    /// Over the runs; `None` where it was skipped or failed.
+    /// The spread over the runs; `None` where the measure was skipped or failed.
     pub spread: Option<Spread>,
     /// The reason why it could not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]

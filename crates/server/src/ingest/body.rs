@@ -40,7 +40,7 @@ pub(crate) enum BodyError {
     Malformed(String),
     /// The client sent nothing for too long.
     Slow,
-    /// There was no memory for it.
+    /// There was no memory for the body.
     Full,
 }
 

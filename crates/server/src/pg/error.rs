@@ -110,7 +110,7 @@ impl PgError {
             .with_hint("use COPY ... FROM STDIN or COPY ... TO STDOUT; psql's \\copy does")
     }
 
-    /// There is no room for what the client sends.
+    /// Returns the error that there is no room for the data of the client.
     pub(in crate::pg) fn full() -> Self {
         Self::error("53200", "too many bytes are being written").with_hint("retry later")
     }

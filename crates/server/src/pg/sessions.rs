@@ -44,7 +44,7 @@ pub(in crate::pg) struct SessionEntry {
 pub(in crate::pg) struct PresentState {
     pub(in crate::pg) application: String,
     pub(in crate::pg) transaction: TransactionStatus,
-    /// Since when, in nanoseconds since 1970.
+    /// The time at which this state began, in nanoseconds since 1970.
     pub(in crate::pg) since_ns: i64,
 }
 

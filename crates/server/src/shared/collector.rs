@@ -90,7 +90,7 @@ impl Collector {
         Err(failed)
     }
 
-    /// Looks its name up. The system's look-up has no time limit, so a thread of its own waits for it.
+    /// Looks up the name of the collector. The system's look-up has no time limit, so a thread of its own waits for it.
     fn addresses(&self, until: Instant) -> io::Result<Vec<SocketAddr>> {
         if let Ok(address) = self.authority.parse() {
             return Ok(vec![address]);

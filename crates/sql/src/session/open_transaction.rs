@@ -73,7 +73,7 @@ impl Transaction {
     }
 }
 
-/// Called before a statement that may replace chunks. From here on no other process seals them, and if nothing has been
+/// Prepares for a statement that may replace chunks. From now on no other process seals them, and if nothing has been
 /// read yet, the transaction sees everything sealed until now.
 pub(super) fn prepare_to_read(open: &mut Transaction) -> Result<()> {
     usable(open)?;

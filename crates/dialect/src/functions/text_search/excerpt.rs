@@ -47,7 +47,7 @@ pub(super) struct Excerpt<'a> {
     positions: Vec<Vec<u32>>,
     /// The number of all positions.
     count: usize,
-    /// True if the query has phrases, which depend on positions.
+    /// Whether the query has phrases, which depend on positions.
     has_phrases: bool,
 }
 

@@ -49,7 +49,7 @@ pub struct Search<'a> {
     pub text: &'a str,
     /// The expression that is searched for.
     pub expression: &'a Expression,
-    /// True if the flags contain `g`: all matches are wanted.
+    /// Whether the flags contain `g`: all matches are wanted.
     pub is_global: bool,
 }
 

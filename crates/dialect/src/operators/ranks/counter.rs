@@ -32,7 +32,7 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    /// Before the first row. `schema` has the input's columns and one for each rank.
+    /// Creates a counter before the first row. `schema` has the input's columns and one for each rank.
     pub(super) fn new(
         ranks: Vec<RankFunction>,
         schema: SchemaRef,

@@ -56,7 +56,7 @@ impl PhysicalOptimizerRule for WithHiddenSteps {
     }
 }
 
-/// Stands above a hidden step.
+/// A step that hides the one below it.
 #[derive(Debug)]
 struct HiddenStep {
     step: Arc<dyn ExecutionPlan>,

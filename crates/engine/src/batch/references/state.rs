@@ -158,8 +158,8 @@ impl References {
         self.added.remove(&table)
     }
 
-    /// Has the rows that were added to a table and are not checked read again from their chunks: these or the table's
-    /// definition change.
+    /// Forgets the rows that were added to a table and are not checked, so that they are read again from their chunks:
+    /// the chunks or the table's definition change.
     pub(crate) fn reread_added(&mut self, table: TableId) {
         if self.added.remove(&table).is_some() {
             self.note_rewritten(table);

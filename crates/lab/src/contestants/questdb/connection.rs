@@ -24,7 +24,7 @@ pub(super) const NO_PARAMETERS: [(&(dyn ToSql + Sync), Type); 0] = [];
 const PAUSE: Duration = Duration::from_millis(2);
 
 pub(super) struct QuestdbConnection {
-    /// Before the server, so that connections are closed first.
+    /// The client. It is declared before the server, so that connections are closed first.
     pub(super) client: Client,
     http: Http,
     server: Arc<WorkspaceServer>,

@@ -202,7 +202,7 @@ impl Cursor {
         Ok(read)
     }
 
-    /// Goes before the first row.
+    /// Moves before the first row.
     fn rewind(&mut self) -> Result<(), Failure> {
         if self.is_at_start && !self.is_at_end {
             return Ok(());

@@ -62,7 +62,7 @@ pub(super) struct Connection {
     pub(super) portals: BTreeMap<String, Portal>,
     /// The store's answer to the message that is handled next, if it is known already.
     pub(super) at_once: Option<AnswerAtOnce>,
-    /// After an error, everything up to the next Sync is skipped.
+    /// Whether everything up to the next Sync is skipped, because of an error.
     pub(super) skips_to_sync: bool,
     pub(super) queries: Counter,
     pub(super) errors: Counter,

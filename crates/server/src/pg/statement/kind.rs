@@ -32,7 +32,7 @@ pub(in crate::pg) enum StatementKind {
     Set {
         name: String,
         value: Option<String>,
-        /// Until the end of the transaction.
+        /// Whether the value holds until the end of the transaction (`SET LOCAL`).
         is_local: bool,
     },
     /// Sets the mode of the current transaction, or of all later ones in the session.
@@ -79,7 +79,7 @@ pub(in crate::pg) enum StatementKind {
     Report(&'static str),
     /// A statement that changes rows; with `RETURNING` it returns rows.
     Change(&'static str),
-    /// Everything else.
+    /// Any other statement.
     Other,
 }
 

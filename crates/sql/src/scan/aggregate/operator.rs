@@ -262,7 +262,7 @@ impl Aggregation {
         }
     }
 
-    /// Called once all rows are in their groups.
+    /// Completes the groups once all rows are in them.
     pub(crate) fn finish(&self, groups: &mut Groups) -> Result<()> {
         if self.keys.is_empty() {
             groups.ensure_one().map_err(from_engine)?;

@@ -3,5 +3,5 @@
 
 use atsdb_core::Result;
 
-/// Called before each chunk is read. Fails if the read is to stop.
+/// A function that is called before each chunk is read, and fails if the read is to stop.
 pub(crate) type Watch<'a> = &'a (dyn Fn() -> Result<()> + Sync);
