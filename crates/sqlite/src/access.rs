@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Returns the error of creating a file beside the store; `None` if files can be created there.
+/// Why no file can be created beside the store, if so.
 pub(crate) fn refused_beside(path: &Path) -> Option<io::Error> {
     let mut probe = path.as_os_str().to_owned();
     probe.push(format!("-probe-{}", std::process::id()));

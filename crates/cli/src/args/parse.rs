@@ -148,7 +148,7 @@ fn in_words(error: &ParseIntError) -> &'static str {
     }
 }
 
-/// Returns the first text of this kind that clap attaches to an error; `None` if there is none.
+/// What clap knows about an error: the first text of a sort.
 fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
     match error.get(kind)? {
         ContextValue::String(text) => Some(text.clone()),

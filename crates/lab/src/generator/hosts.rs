@@ -17,7 +17,7 @@ pub const START_SECONDS: i64 = 1_451_606_400;
 /// The maximum number of hosts.
 pub const HOSTS_MAX: u64 = 100;
 const HOSTS_MIN: u64 = 10;
-/// The minimum number of reports of a host, those of six hours. If there are fewer rows, there are fewer hosts.
+/// With fewer reports of a host than this, six hours, there are fewer hosts.
 const REPORTS: u64 = 2_160;
 
 /// The metrics that a host reports.

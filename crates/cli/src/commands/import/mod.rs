@@ -219,8 +219,8 @@ fn unseen(
     Ok((found.new, batch_name))
 }
 
-/// Opens the store, if it exists, and returns whether it knows which files it has imported: only a store that may be
-/// written can.
+/// Opens the store, if it exists, and returns whether it can tell which files it got: only a store that may be written
+/// can.
 fn existing_store(args: &ImportArgs) -> Result<(Option<Database>, bool)> {
     let open = |access| match settings::open(&args.url, access, &args.store, None) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

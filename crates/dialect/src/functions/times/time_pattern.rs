@@ -268,7 +268,7 @@ pub(crate) const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// The names of the days from Sunday.
+/// From Sunday.
 pub(crate) const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
 pub(crate) const ROMAN: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];

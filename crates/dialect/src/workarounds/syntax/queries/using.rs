@@ -61,7 +61,7 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
 #[derive(Default)]
 struct Merged {
     columns: Vec<MergedColumn>,
-    /// The columns that `*` shows, by item of FROM.
+    /// What `*` shows of each item of FROM.
     shown_joins: Vec<ShownJoin>,
     /// Whether a join was rewritten to one with ON, for which DataFusion merges no columns.
     has_conditions: bool,
@@ -193,8 +193,7 @@ impl Merged {
         ControlFlow::Continue(())
     }
 
-    /// Returns the items of SELECT that replace `*`; `None` if they are not known, or if several items of FROM merge
-    /// columns of the same name.
+    /// What `*` shows; `None` if that is not known, or if several items of FROM merge columns of the same name.
     fn shown(&self) -> Option<Vec<SelectItem>> {
         let (mut names, mut items) = (Vec::<&Ident>::new(), Vec::new());
         for shown in &self.shown_joins {
