@@ -17,7 +17,7 @@ pub struct NumberRequest {
     pub identity: Identity,
     /// The column's type, which bounds the numbers.
     pub column_type: ColumnType,
-    /// The number of numbers that are wanted. With 0 the counter only restarts, if the definition requires it.
+    /// The number of requested numbers. With 0 the counter only restarts, if the definition requires it.
     pub count: u64,
 }
 

@@ -107,7 +107,7 @@ impl Log {
         Self(Arc::new(Inner { options, out: Mutex::new(out) }))
     }
 
-    /// Returns the minimum time of a statement that is logged as slow.
+    /// Returns the minimum time of a statement that is logged as slow; `None` if no slow statements are logged.
     pub(crate) fn slow(&self) -> Option<Duration> {
         self.0.options.slow.filter(|_| self.writes(LogLevel::Warn))
     }

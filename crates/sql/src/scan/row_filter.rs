@@ -71,7 +71,7 @@ pub(crate) struct FilteredReader {
     batch_rows_max: usize,
     /// The chunk whose rows are being tested.
     test: Option<ChunkTest>,
-    /// The number of chunks, up to the last one, that were tested and then read whole.
+    /// The number of consecutive chunks, up to the last one read, that were tested and then read whole.
     whole_chunks: usize,
 }
 

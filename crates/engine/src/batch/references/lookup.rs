@@ -25,7 +25,7 @@ const ROWS_MAX: usize = 1 << 20;
 pub(super) struct ForeignKeySide<'a> {
     definition: &'a TableDefinition,
     pub(super) positions: Vec<usize>,
-    /// Whether the integers of a column are compared as 64-bit ones, by column.
+    /// For each column, whether its integers are compared as 64-bit ones.
     widened: Vec<bool>,
 }
 
