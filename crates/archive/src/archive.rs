@@ -45,12 +45,12 @@ impl Archive {
         Ok(Self { objects })
     }
 
-    /// Its location, without secrets.
+    /// Returns the location of the archive, without secrets.
     pub fn location(&self) -> &str {
         self.objects.location()
     }
 
-    /// Its backups, in the order in which they were made. Damaged backups are listed as such.
+    /// Returns the backups in the archive, in the order in which they were made. Damaged backups are listed as such.
     pub fn backups(&self) -> Result<Backups> {
         listing::read(self.objects.as_ref())
     }

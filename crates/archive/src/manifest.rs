@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 pub(crate) const FOLDER: &str = "backups";
 /// The only format that this version writes and reads.
 const FORMAT: u32 = 2;
-/// How many digits of the source are part of an id.
+/// The number of digits of the source in an id.
 const SOURCE_DIGITS: usize = 8;
-/// How many digits numbers are padded to, so that names sort like numbers.
+/// The number of digits to which numbers are padded, so that names sort like numbers.
 const NUMBER_DIGITS: usize = 6;
 /// Maximum number of digits of a number in a name, well below the limit of its type.
 const NUMBER_DIGITS_MAX: usize = 15;
@@ -52,7 +52,7 @@ pub struct Manifest {
     pub number: u64,
     /// Its id: its number, the time it was taken and the first digits of the source.
     pub id: String,
-    /// When its snapshot was taken, in milliseconds since the Unix epoch.
+    /// The time at which its snapshot was taken, in milliseconds since the Unix epoch.
     pub taken_ms: i64,
     /// The same time as text, in UTC.
     pub taken: String,
@@ -123,7 +123,7 @@ struct FormatOnly {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NameParts {
     pub(crate) number: u64,
-    /// When it was taken, if the year has four digits.
+    /// The time at which it was taken, in milliseconds since the Unix epoch; `None` unless the year has four digits.
     pub(crate) taken_ms: Option<i64>,
     /// The first digits of the source.
     pub(crate) source: String,

@@ -34,7 +34,7 @@ pub(crate) trait Objects: Send + Sync + fmt::Debug {
     /// Errors: [`Busy`](atsdb_core::ErrorKind::Busy) if another writer has it.
     fn lock(&self) -> Result<Box<dyn Lock>>;
 
-    /// How many objects to transfer at the same time.
+    /// Returns the number of objects to transfer at the same time.
     fn at_once(&self) -> usize;
 }
 

@@ -15,9 +15,9 @@ use atsdb_core::store::Finding;
 use atsdb_core::{ErrorKind, Result};
 use std::collections::HashSet;
 
-/// How many objects are deleted before the lock is checked again.
+/// The number of objects that are deleted before the lock is checked again.
 const DELETED_TOGETHER: usize = 64;
-/// How often deleting an object is attempted.
+/// The maximum number of attempts to delete an object.
 const TRIES: usize = 3;
 
 impl Archive {

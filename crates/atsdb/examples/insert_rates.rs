@@ -127,7 +127,8 @@ fn measure<S>(
     }
 }
 
-/// Of this process, from /proc: user and system, in ticks of 10 ms. 0 where there is none.
+/// Returns the processor time of this process, user and system, from /proc, in ticks of 10 ms. 0 where there is no
+/// /proc.
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<i64> = stat.rsplit(')').next().unwrap_or("").split(' ').filter_map(|x| x.parse().ok()).collect();

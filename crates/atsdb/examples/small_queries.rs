@@ -1,4 +1,4 @@
-//! How long small questions take: planned anew, asked again, and prepared.
+//! Measures the time of small queries: planned anew, repeated, and prepared.
 //!
 //! `cargo run --release -p atsdb --example small_queries -- [URL] [ROWS]`; without a URL in a temporary file.
 

@@ -11,7 +11,7 @@ use std::fmt;
 pub struct BackupOptions {
     /// The tables and times to back up.
     pub selection: Selection,
-    /// How many backups of this store to keep, including the new one. `None` keeps all.
+    /// The number of backups of this store to keep, including the new one. `None` keeps all.
     pub keep: Option<usize>,
     /// Whether to read back and compare everything that was written.
     pub verify: bool,

@@ -40,7 +40,7 @@ pub struct NewStore {
 }
 
 impl NewStore {
-    /// Looks whether there is a store at the URL. Does nothing for other kinds of stores.
+    /// Checks whether there is a store at the URL. Does nothing for other kinds of stores.
     pub fn at(url: &str) -> Self {
         let path = match StoreLocation::parse(url) {
             Ok(StoreLocation::Sqlite(path, None)) => std::path::absolute(path).ok().filter(|path| !path.exists()),
@@ -182,7 +182,7 @@ impl OpenOptions {
         self
     }
 
-    /// How long a writer waits for the commit of another process. After that the call fails with
+    /// Sets the time for which a writer waits for the commit of another process. After that the call fails with
     /// [`Busy`](crate::ErrorKind::Busy).
     pub fn busy_timeout(mut self, busy_timeout: Duration) -> Self {
         self.busy_timeout = busy_timeout;

@@ -21,9 +21,10 @@ pub struct TableOptions {
     pub slice: SliceWidth,
     /// The columns of the series key. If empty, sealing chooses the key that makes the data smallest.
     pub key: Vec<String>,
-    /// How long rows are kept. `None` keeps them for ever.
+    /// The period for which rows are kept. `None` keeps them for ever.
     pub retention: Option<Retention>,
-    /// How far back each process that has the store open keeps rows decoded in memory.
+    /// The period, back from now, whose rows each process that has the store open keeps decoded in memory. `None` keeps
+    /// none.
     pub preload: Option<Retention>,
 }
 

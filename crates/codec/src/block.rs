@@ -9,7 +9,7 @@ use atsdb_core::{Error, Result};
 const PLAIN: u8 = 0;
 const ZSTD: u8 = 1;
 
-/// Below this size in bytes, zstd's frame costs more than compression saves.
+/// The size in bytes below which zstd's frame costs more than compression saves.
 const ZSTD_BYTES_MIN: usize = 32;
 
 /// The maximum compression ratio of zstd: its shortest block has four bytes and yields at most 128 KiB.

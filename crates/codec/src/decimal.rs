@@ -20,13 +20,13 @@ const EXPONENT_MAX: usize = 9;
 
 const POWERS_OF_TEN: [f64; EXPONENT_MAX + 1] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
-/// Adding and subtracting this number rounds smaller numbers to the nearest integer.
+/// The number whose addition and subtraction rounds smaller numbers to the nearest integer.
 const ROUNDING_CONSTANT: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
 
-/// Larger integers would lose bits in rounding.
+/// The largest integer that loses no bits in rounding.
 const INTEGER_MAX: f64 = 2_251_799_813_685_248.0; // 2^51
 
-/// At most one value in this many may be an exception.
+/// The minimum number of values for each exception.
 const VALUES_PER_EXCEPTION_MIN: usize = 8;
 
 const SAMPLE_LENGTH: usize = 256;

@@ -5,9 +5,9 @@ use strum::{FromRepr, IntoStaticStr};
 /// The compression effort of a page's writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effort {
-    /// For fresh chunks: fast to write, and small enough.
+    /// The effort for fresh chunks: pages are fast to write, and small enough.
     Fresh,
-    /// For sealed chunks: as small as possible at a rate that sealing can sustain.
+    /// The effort for sealed chunks: pages are as small as possible at a rate that sealing can sustain.
     Sealed,
 }
 
@@ -40,7 +40,7 @@ pub(crate) enum Encoding {
     Decimal = 10,
     /// Integers, mostly times, with a common step: residuals, and the positions where the step is broken.
     Rhythm = 11,
-    /// For indexes: a membership filter of the tuples in the chunk. Since format 2.
+    /// A membership filter of the tuples in the chunk, for indexes. Since format 2.
     Membership = 12,
     /// Arrays: their lengths as numbers, and all elements in their own encoding. Since format 3.
     Array = 13,

@@ -1,6 +1,7 @@
 //! Bytes in sequence: variable-length integers, and a reader that never reads past the end.
 
-/// Why bytes cannot be decoded. The caller, who knows where they are stored, converts it to an [`atsdb_core::Error`].
+/// The reason why bytes cannot be decoded. The caller, who knows where they are stored, converts it to an
+/// [`atsdb_core::Error`].
 #[derive(Debug)]
 pub(crate) struct Damage(pub(crate) String);
 

@@ -30,14 +30,14 @@ impl fmt::Display for ChunkUid {
 /// A lower or upper bound of the values of one column in one chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bound {
-    /// For signed integers, dates, timestamps and booleans (0 and 1).
+    /// A bound of signed integers, dates, timestamps or booleans (0 and 1).
     Int(i64),
-    /// For unsigned integers and for the indices of a mapped column.
+    /// A bound of unsigned integers, or of the indices of a mapped column.
     UInt(u64),
-    /// For floating point numbers. A column with a NaN has no bounds.
+    /// A bound of floating-point numbers. A column with a NaN has no bounds.
     Float(f64),
-    /// For text and bytes. A lower bound is a prefix of the smallest value; an upper bound is equal to or above the
-    /// largest value.
+    /// A bound of text or bytes. A lower bound is a prefix of the smallest value; an upper bound is equal to or above
+    /// the largest value.
     Bytes(Vec<u8>),
 }
 

@@ -23,7 +23,7 @@ pub struct Column {
     pub column_type: ColumnType,
     /// Whether the column accepts NULL.
     pub nullable: bool,
-    /// For a mapped column, which is always text: the width of its index.
+    /// The width of a mapped column's index; `None` for other columns. A mapped column is always text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapWidth>,
     /// The value of added rows that lack the column; NULL if `None`. For a mapped column it is the text.

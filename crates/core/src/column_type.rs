@@ -52,7 +52,7 @@ pub enum ColumnType {
     Decimal {
         /// The number of digits, from 1 to [`DECIMAL_DIGITS_MAX`].
         precision: u8,
-        /// How many of the digits are after the point.
+        /// The number of digits after the point.
         scale: u8,
     },
     /// Times of day, in microseconds since midnight.

@@ -31,9 +31,9 @@ pub enum DefaultFunction {
 /// The current times of a statement, in microseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CurrentTimes {
-    /// When its transaction began.
+    /// The time at which its transaction began.
     pub transaction: i64,
-    /// When the statement began.
+    /// The time at which the statement began.
     pub statement: i64,
 }
 

@@ -64,7 +64,8 @@ impl TableDefinition {
         Ok(())
     }
 
-    /// Refuses a time column that is none, and options that need one or that tables in memory do not have.
+    /// Refuses a time column that cannot be one, options that need a time column, and options that tables in memory do
+    /// not have.
     fn check_time(&self) -> Result<()> {
         match (self.time, self.time_column()) {
             (Some(_), None) => return Err(Error::internal(format!("table {}: no such time column", self.name))),

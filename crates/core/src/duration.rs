@@ -38,7 +38,7 @@ impl DurationUnit {
         NAMES.iter().find(|(_, names)| has_name(names)).map(|(unit, _)| *unit)
     }
 
-    /// Its length in milliseconds. Months and years have no fixed length.
+    /// Returns the length of the unit in milliseconds; `None` for months and years, which have no fixed length.
     const fn milliseconds(self) -> Option<u64> {
         match self {
             Self::Millisecond => Some(1),

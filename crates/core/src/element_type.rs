@@ -27,7 +27,7 @@ pub enum ElementType {
     Decimal {
         /// The number of digits.
         precision: u8,
-        /// How many of the digits are after the point.
+        /// The number of digits after the point.
         scale: u8,
     },
     /// Times of day.

@@ -18,13 +18,13 @@ pub struct ForeignKey {
     /// The names of the parent's columns, each beside the one that refers to it. Together they are a unique key of the
     /// parent.
     pub parent_columns: Vec<String>,
-    /// What happens to the rows when the row that they refer to is deleted.
+    /// The action on the child rows when their parent row is deleted.
     #[serde(default, skip_serializing_if = "ReferentialAction::is_default")]
     pub on_delete: ReferentialAction,
     /// The columns that `on_delete` sets, some of those of the foreign key; all if there are none here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_columns: Vec<ColumnId>,
-    /// What happens to the rows when the row that they refer to gets another key.
+    /// The action on the child rows when their parent row gets another key.
     #[serde(default, skip_serializing_if = "ReferentialAction::is_default")]
     pub on_update: ReferentialAction,
     /// Whether a row with a NULL in one of the columns must have NULL in all of them: `MATCH FULL`. Otherwise such a
@@ -73,7 +73,7 @@ pub enum Initially {
     Deferred,
 }
 
-/// What happens to rows when the row that they refer to is deleted or gets another key.
+/// The action on child rows when their parent row is deleted or gets another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReferentialAction {

@@ -30,7 +30,7 @@ pub struct Identity {
     /// `None`, it begins with `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<i64>,
-    /// How often counting was restarted.
+    /// The number of times that counting was restarted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restarts: u32,
 }

@@ -53,7 +53,7 @@ pub fn element(json: &str, position: i64) -> Option<&str> {
     Items::of(json, b'[')?.nth(usize::try_from(from_start).ok()?).map(|(_, value)| value)
 }
 
-/// How many elements a [checked](check) array has; `None` if the value is not an array.
+/// Returns the number of elements of a [checked](check) array; `None` if the value is not an array.
 pub fn array_length(json: &str) -> Option<usize> {
     Items::of(json, b'[').map(Iterator::count)
 }

@@ -24,7 +24,7 @@ pub const DICTIONARY_BYTES_MAX: u64 = 1 << 30;
 /// The maximum number of columns of a table.
 pub const COLUMNS_MAX: usize = 1_000;
 
-/// Pages with this column number or a higher one belong to indexes, not to columns.
+/// The lowest column number of pages that belong to indexes, not to columns.
 pub const INDEX_ID_MIN: u16 = 0x8000;
 
 /// The maximum size of a table or column name, in bytes.
@@ -39,13 +39,13 @@ pub const LABEL_BYTES_MAX: usize = 63;
 /// The maximum size of a batch id, in bytes.
 pub const BATCH_ID_BYTES_MAX: usize = 200;
 
-/// How long a store remembers a batch id at least: 30 days, in milliseconds.
+/// The minimum time for which a store remembers a batch id: 30 days, in milliseconds.
 pub const BATCH_ID_RETENTION_MS: i64 = 30 * 24 * 3_600_000;
 
 /// A stage that was not written to for this long is discarded, and its chunks are reclaimed: a day, in milliseconds.
 pub const STAGE_IDLE_MS_MAX: i64 = 24 * 3_600_000;
 
-/// How long expired entries must have been observed before they are deleted: an hour, in milliseconds.
+/// The time for which expired entries must have been observed before they are deleted: an hour, in milliseconds.
 pub const EXPIRY_CONFIRM_MS: i64 = 3_600_000;
 
 /// The maximum duration of a lease: 20 minutes, in milliseconds. A lease that ends later was taken with a wrong clock.

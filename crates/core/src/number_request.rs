@@ -17,7 +17,7 @@ pub struct NumberRequest {
     pub identity: Identity,
     /// The column's type, which bounds the numbers.
     pub column_type: ColumnType,
-    /// How many numbers are wanted. With 0 the counter only restarts, if the definition requires it.
+    /// The number of requested numbers. With 0 the counter only restarts, if the definition requires it.
     pub count: u64,
 }
 
@@ -30,7 +30,7 @@ pub struct NumberBlock {
     pub first: i64,
     /// The distance from one to the next.
     pub increment: i64,
-    /// How many numbers: at least 1, unless none was wanted.
+    /// The number of reserved numbers: at least 1, unless none was wanted.
     pub count: u64,
 }
 

@@ -15,7 +15,8 @@ pub struct Origin {
     pub store: String,
     /// The table's number in the source store.
     pub table: TableId,
-    /// When the latest copy began, in milliseconds since the Unix epoch, by the clock of the process that copied.
+    /// The time at which the latest copy began, in milliseconds since the Unix epoch, by the clock of the process that
+    /// copied.
     pub copied_ms: i64,
     /// The earliest time that was copied; `None` if the range starts at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,7 +24,7 @@ pub struct Origin {
     /// The end of the copied times, exclusive; `None` if the range is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<i64>,
-    /// How often the table was copied again since its first copy.
+    /// The number of times that the table was copied again since its first copy.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub later_copies: u32,
     /// The fingerprint of the table after the copy. As long as it is the same, the table has not been changed since.

@@ -7,7 +7,7 @@ use crate::time::{DAY_SECONDS, TimeUnit, civil_from_days, days_from_civil, days_
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How long rows are kept, counted back from now in whole calendar units. As text: `2 years`, `36 hours`.
+/// The period for which rows are kept, counted back from now in whole calendar units. As text: `2 years`, `36 hours`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Retention {

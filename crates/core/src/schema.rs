@@ -131,10 +131,11 @@ pub struct TableDefinition {
     /// implicitly. If it is empty, sealing chooses a key by size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key: Vec<ColumnId>,
-    /// How long rows are kept; `None` is forever.
+    /// The period for which rows are kept; `None` is forever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retention: Option<Retention>,
-    /// For a series table: how far back rows are kept decoded in the memory of each process that has the store open.
+    /// The period, back from now, whose rows are kept decoded in the memory of each process that has the store open;
+    /// `None` keeps none. Only for series tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<Retention>,
     /// The unique keys. The primary key, if there is one, comes first.
@@ -171,18 +172,18 @@ pub struct TableDefinition {
     /// The source of a rollup's rows. Nothing else adds or changes rows of a rollup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollup: Option<Rollup>,
-    /// For a table with rollups: the change log, a table that records which of its times changed. Every removal of a
-    /// chunk, except by [`retention`](Self::retention), adds to it in the same commit.
+    /// The change log of a table with rollups: a table that records which of its times changed. `None` for other
+    /// tables. Every removal of a chunk, except by [`retention`](Self::retention), adds to it in the same commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change_log: Option<TableId>,
-    /// For a change log: the table that it belongs to. Users do not see change logs.
+    /// The table to which a change log belongs; `None` for other tables. Users do not see change logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logs: Option<TableId>,
     /// Whether the table belongs to the program, such as the one of users. Users do not see it, and statements cannot
     /// name it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub system: bool,
-    /// For a table that was copied from another store: its origin.
+    /// The origin of a table that was copied from another store; `None` for other tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// Column numbers below this one have been assigned, including those of dropped columns.

@@ -19,8 +19,8 @@ pub struct MaterializedView {
     pub query: String,
     /// Whether its rows are those of the query. Otherwise it has none and cannot be read.
     pub populated: bool,
-    /// How often its rows were replaced. Each refresh sets another definition, so that of two at the same time the
-    /// later one is a conflict.
+    /// The number of times that its rows were replaced. Each refresh sets another definition, so that of two at the
+    /// same time the later one is a conflict.
     pub refreshes: u64,
 }
 

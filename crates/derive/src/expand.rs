@@ -1,4 +1,4 @@
-//! From a struct to its implementation of `atsdb::Record`.
+//! Expands a struct to its implementation of `atsdb::Record`.
 
 use crate::attributes::FieldAttributes;
 use proc_macro2::{Ident, Span, TokenStream};

@@ -45,7 +45,7 @@ use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// How often a change of tables is attempted while other writers change definitions that it relies on.
+/// The maximum number of attempts at a change of tables while other writers change definitions that it relies on.
 const DEFINITION_ATTEMPTS_MAX: usize = 20;
 
 /// The options of an engine.
@@ -60,7 +60,8 @@ pub struct EngineOptions {
     pub resident_bytes: usize,
     /// Whether a background thread seals slices, drops expired ones and returns free space.
     pub maintenance: bool,
-    /// How many threads encode and decode chunks. With 1, the calling thread encodes small chunks and does all sealing.
+    /// The number of threads that encode and decode chunks. With 1, the calling thread encodes small chunks and does
+    /// all sealing.
     pub threads: usize,
     /// The clock and the source of random bits.
     pub environment: Arc<dyn Environment>,
@@ -107,7 +108,7 @@ pub trait MaintenanceTask: Send + Sync {
     fn run(&self, engine: &Engine, may_continue: &dyn Fn() -> bool) -> Result<bool>;
 }
 
-/// What a layer above the engine knows about the conditions of CHECK constraints.
+/// Compiles the conditions of CHECK constraints. The engine itself knows no SQL: the layer above it implements this.
 pub trait ConditionCompiler: Send + Sync {
     /// Compiles the condition of a constraint of a table with this definition. The snapshot is of the present state,
     /// which need not contain the table.

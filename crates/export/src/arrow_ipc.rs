@@ -13,7 +13,7 @@ use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Which of the two formats is written.
+/// The format of Arrow IPC that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IpcShape {
     /// The file format.

@@ -31,7 +31,7 @@ pub struct JsonWriter<W> {
     out: Output<W>,
     shape: JsonShape,
     names: Vec<Vec<u8>>,
-    /// Which columns are JSON.
+    /// For each column, whether its texts are JSON.
     are_documents: Vec<bool>,
     is_first: bool,
     buffer: Vec<u8>,

@@ -46,7 +46,7 @@ pub fn write_error(location: &str, error: impl std::error::Error + Send + Sync +
     }
 }
 
-/// What helps if a file cannot be written.
+/// Returns the hint for a file that cannot be written; `None` for errors without one.
 fn hint(kind: io::ErrorKind) -> Option<&'static str> {
     match kind {
         io::ErrorKind::NotFound => Some("create its folder first"),

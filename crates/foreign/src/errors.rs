@@ -21,7 +21,7 @@ pub(crate) fn no_table_named(location: &str, tables: &[String]) -> Error {
         .with_hint(format!("name one behind the URL: {location}#{first}; available: {shown}{more}"))
 }
 
-/// There is no such table; the hint is the nearest name, or the list of tables.
+/// Returns the error that there is no such table; the hint is the nearest name, or the list of tables.
 pub(crate) fn unknown_table(location: &str, wanted: &str, tables: &[String]) -> Error {
     unknown_name("table", wanted, tables.iter().map(String::as_str)).context(location)
 }

@@ -8,7 +8,7 @@ use std::fmt;
 /// Some rows: an array for each column, of the Arrow type that the column's type has.
 pub type Arrays = Vec<ArrayRef>;
 
-/// Says for each of a table's columns, given by name, whether it is read.
+/// A function that returns for each of a table's columns, given by name, whether it is read.
 pub type ColumnChooser<'a> = dyn Fn(&[&str]) -> Result<Vec<bool>> + 'a;
 
 /// Finds the table to read in a database. `wanted` is its name, if the URL has one; `find` looks for a table with a
@@ -58,7 +58,8 @@ pub struct ForeignColumn {
     pub name: String,
     /// The type of a store's table that holds its values.
     pub column_type: ColumnType,
-    /// What the user should know about that type, behind the column's name: `point, is read as text`.
+    /// A remark about that type for the user, written after the column's name: `point, is read as text`. `None` for
+    /// most types.
     pub remark: Option<String>,
 }
 

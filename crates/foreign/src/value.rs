@@ -24,7 +24,7 @@ pub enum Value<'a> {
 
 /// The elements of an array, one after the other.
 pub trait Elements {
-    /// How many there are.
+    /// Returns the number of values.
     fn count(&self) -> usize;
 
     /// The next one; the error describes what is wrong with it. Called `count` times.

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// When to stop.
+/// The limit after which a run stops.
 #[derive(Debug, Clone, Copy)]
 pub enum Limit {
     /// After this many inputs.

@@ -65,7 +65,7 @@ impl FileFacts {
 /// The facts about all files.
 #[derive(Debug, Clone)]
 pub(crate) struct Observed {
-    /// In the import's order.
+    /// The facts of the files, in the import's order.
     pub(crate) files: Vec<FileFacts>,
 }
 
@@ -231,8 +231,8 @@ fn name_arrays(
     Ok(())
 }
 
-/// Which columns are texts, if the second of some records has types of ClickHouse, below the names of the first. A list
-/// of names of types is none.
+/// Returns for each column whether it is text, if the second of some records has types of ClickHouse, below the names
+/// of the first; `None` otherwise, also if the names of types are values of a list.
 fn types_below(text: &str, records: &Records) -> Option<Vec<bool>> {
     let types_of = |record: usize| {
         let fields = records.fields.get(record * records.width..(record + 1) * records.width)?;

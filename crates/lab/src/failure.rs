@@ -1,4 +1,4 @@
-//! Why a measurement has no figure.
+//! The reason why a measurement has no figure.
 
 use atsdb::{Error, ErrorKind};
 use std::fmt;

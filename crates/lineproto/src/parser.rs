@@ -54,7 +54,7 @@ pub struct LineParser<'a> {
     errors: Vec<LineError>,
 }
 
-/// Why a line was refused.
+/// The reason why a line was refused.
 type Refusal = String;
 
 impl<'a> LineParser<'a> {

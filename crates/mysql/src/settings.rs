@@ -3,7 +3,7 @@
 use atsdb_core::{Durability, Error, StoreWarning};
 use atsdb_sqlstore::{Attempt, Connection, ServerOptions};
 
-/// An unused connection is closed after a day.
+/// The time after which an unused connection is closed: a day, in seconds.
 const IDLE_SECONDS_MAX: u64 = 86_400;
 /// The minimum packet size in bytes: a part of a page must fit with its statement.
 const PACKET_BYTES_MIN: u64 = 256 << 10;

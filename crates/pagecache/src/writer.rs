@@ -17,7 +17,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// The maximum size of the queue in bytes.
 const QUEUE_BYTES_MAX: u64 = 32 << 20;
-/// After a failed write nothing is written for this long.
+/// The time after a failed write for which nothing is written.
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// The handle of the thread. The thread starts with the first page. When the handle is dropped, the thread writes the

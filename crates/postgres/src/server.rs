@@ -97,12 +97,13 @@ impl Server for PostgresServer {
         connection.run("VACUUM atsdb_fresh, atsdb_sealed, atsdb_map")
     }
 
-    /// Before ANALYZE the planner expects a handful of strings per table and reads all of them.
+    /// Analyzes the dictionaries. Before ANALYZE the planner expects a handful of strings per table and reads all of
+    /// them.
     fn analyze_dictionaries(&self, connection: &mut dyn Connection) -> Attempt<()> {
         connection.run("ANALYZE (SKIP_LOCKED) atsdb_map")
     }
 
-    /// Everything that the server can check without an extension, it already checks when it reads.
+    /// Finds nothing: all that the server can check without an extension, it already checks when it reads.
     fn check(&self, _: &mut dyn Connection) -> Attempt<Vec<Finding>> {
         Ok(Vec::new())
     }

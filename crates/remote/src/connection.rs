@@ -18,7 +18,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// How often a waiting thread checks whether the wait is over.
+/// The interval at which a waiting thread checks whether the wait is over.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// Time after which a silent server counts as lost, retries included.
 const SILENCE_MAX: Duration = Duration::from_secs(120);

@@ -94,7 +94,7 @@ impl fmt::Debug for RemoteFile {
 pub enum Content {
     /// All of it, in a temporary file.
     Whole(PositionedFile),
-    /// Nothing yet: Parquet whose server sends ranges.
+    /// A Parquet file whose server sends ranges. Nothing of it was fetched yet.
     Pieces(Arc<PiecewiseFile>),
 }
 

@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
 
-/// How often a request is retried, and an answer is resumed.
+/// The maximum number of times that a request is retried, and that an answer is resumed.
 pub(crate) const RETRIES_MAX: usize = 5;
 /// The pause before the first retry. It doubles with each further one.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long a connection may take to open.
+/// The maximum time that a connection may take to open.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// The statuses of answers that a retry may improve, besides 500 and above.
 const BUSY: [u16; 2] = [408, 429];

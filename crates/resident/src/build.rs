@@ -13,10 +13,10 @@ use std::ops::Range;
 /// The number of buckets in a partition: half a megabyte, which fits the second-level cache.
 const PARTITION_BUCKETS: usize = 8_192;
 
-/// Up to this number of rows a single thread builds the index.
+/// The maximum number of rows for which a single thread builds the index.
 const SINGLE_THREAD_ROWS_MAX: usize = 1 << 17;
 
-/// How many seeds are tried. A partition only overflows with keys that were crafted for a seed.
+/// The maximum number of seeds that are tried. A partition only overflows with keys that were crafted for a seed.
 const SEEDS_TRIED_MAX: usize = 4;
 
 impl HashIndex {

@@ -6,7 +6,7 @@ use arrow::datatypes::{DataType, Int32Type, Int64Type};
 use atsdb_core::parallel::parallel_map;
 use atsdb_core::{Error, Result};
 
-/// Up to this number of rows a single thread concatenates.
+/// The maximum number of rows that a single thread concatenates.
 const SINGLE_THREAD_ROWS_MAX: usize = 1 << 18;
 
 /// Concatenates the arrays into one.

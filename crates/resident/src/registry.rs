@@ -50,10 +50,10 @@ pub struct ResidentTables {
     maker: Mutex<Option<ThreadId>>,
     /// Odd while the next state is created, incremented afterwards.
     generation: AtomicU64,
-    /// For each table that was loaded from the store: the chunks, and the rows in them. Loading threads hold the lock.
+    /// The chunks of each table that was loaded from the store, and the rows in them. Loading threads hold the lock.
     read: Mutex<BTreeMap<TableId, ReadRows>>,
-    /// For tables that were found under other definitions than those wanted: the states made of theirs, as far as both
-    /// are in use.
+    /// States under wanted definitions that were made from tables found under other definitions, as far as both are in
+    /// use.
     redefined: Mutex<BTreeMap<TableId, Vec<Redefined>>>,
     seed: HashSeed,
     threads: usize,

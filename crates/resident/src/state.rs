@@ -19,7 +19,7 @@ use std::sync::Arc;
 const MERGE_RATIO: usize = 2;
 /// A part is rewritten only if more than this number of its rows are deleted.
 const DELETED_ROWS_MIN: usize = 1_024;
-/// How many rows are compared with a new key at a time.
+/// The maximum number of rows that are compared with a new key at a time.
 const CHECKED_ROWS_MAX: usize = 131_072;
 
 /// The structure of a table.

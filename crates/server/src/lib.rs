@@ -39,7 +39,7 @@ mod serve;
 mod shared;
 mod tls;
 
-/// What [atsdb-fuzz](../../fuzz) reads: bytes of clients, without a connection.
+/// Functions for [atsdb-fuzz](../../fuzz) that read the bytes of clients without a connection.
 #[doc(hidden)]
 pub mod fuzz {
     pub use crate::access::fuzz::read_scram;

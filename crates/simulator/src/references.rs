@@ -29,12 +29,12 @@ pub(crate) const AMOUNTS_END: i64 = 6;
 /// The enumerated type begins with a label for each number below this one.
 pub(crate) const MOODS_END: i64 = 3;
 
-/// What the children's foreign key says.
+/// The clauses of the children's foreign key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyClauses {
-    /// What happens to children whose parent is deleted.
+    /// The action on children whose parent is deleted.
     pub on_delete: ReferentialAction,
-    /// What happens to children whose parent gets another key.
+    /// The action on children whose parent gets another key.
     pub on_update: ReferentialAction,
     /// When it is checked, if it is deferrable.
     pub deferrable: Option<Initially>,
@@ -43,7 +43,7 @@ pub struct KeyClauses {
 }
 
 impl KeyClauses {
-    /// Those of a foreign key that says only what happens to children whose parent is deleted.
+    /// Returns the clauses of a foreign key that has only an action for children whose parent is deleted.
     pub fn deleting(on_delete: ReferentialAction) -> Self {
         Self { on_delete, on_update: ReferentialAction::NoAction, deferrable: None, is_valid: true }
     }
@@ -305,9 +305,10 @@ pub(crate) type ReadRows = Vec<Vec<Option<i64>>>;
 pub(crate) struct SeenChildren {
     /// The rows, as far as INSERT may name their values.
     pub(crate) rows: ReadRows,
-    /// What each row got from the table: a number, a ticket and a token, which is read as any number.
+    /// The values that the table supplied to each row: a number, a ticket and a token. The token, a UUID, is read as an
+    /// arbitrary number.
     pub(crate) supplied: ReadRows,
-    /// What each foreign key says.
+    /// The clauses of each foreign key.
     pub(crate) keys: Vec<KeyClauses>,
     /// The number of CHECK constraints.
     pub(crate) check_count: usize,

@@ -94,7 +94,7 @@ impl Run {
         }
     }
 
-    /// In the end all processes read everything, it is sealed, and all processes restart and read it again.
+    /// Ends a history: all processes read everything, it is sealed, and all processes restart and read it again.
     fn end(&mut self) -> Result<(), String> {
         (0..PROCESSES).try_for_each(|process| self.compare(process).and_then(|()| self.compare_held(process)))?;
         self.compare_all(0)?;

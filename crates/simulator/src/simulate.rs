@@ -18,7 +18,7 @@ const REDUCTION_MAX: Duration = Duration::from_secs(60);
 /// A history that takes longer is reported. A usual one takes less than a second.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// When to stop.
+/// The limit after which a run stops.
 #[derive(Debug, Clone, Copy)]
 pub enum Limit {
     /// After this many histories.
@@ -32,7 +32,7 @@ pub enum Limit {
 pub struct Failure {
     /// The history's seed.
     pub seed: u64,
-    /// Where it happened.
+    /// The setting in which it happened.
     pub setting: Setting,
     /// The broken guarantee, in the minimised history.
     pub message: String,

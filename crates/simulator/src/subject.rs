@@ -5,7 +5,7 @@ pub const TABLE_NAMES: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
 /// The names of rollups.
 pub const ROLLUP_NAMES: [&str; 2] = ["hourly", "daily"];
 
-/// An hour, in milliseconds.
+/// The milliseconds of an hour.
 const HOUR_MS: i64 = 3_600_000;
 
 /// The name of a table.
@@ -124,7 +124,7 @@ impl Summary {
     }
 }
 
-/// Which backup is restored.
+/// The backup that is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhichBackup {
     /// The newest.

@@ -16,7 +16,7 @@ const FACTOR: i64 = 60;
 /// The memory limit for queries, so that it does not depend on the machine.
 const QUERY_BYTES: usize = 256 << 20;
 
-/// How long readings are kept, in milliseconds of the store's clock.
+/// The time for which readings are kept, in milliseconds of the store's clock.
 pub(crate) const RETENTION_MS: i64 = 6 * 3_600_000;
 /// The number of accounts and their initial balance. Transfers do not change the sum.
 pub(crate) const ACCOUNTS: i64 = 1_000;

@@ -1,5 +1,6 @@
-//! What a one-row `INSERT` costs, part by part, and beside plain SQLite: `cargo run --release -p atsdb-sql --example
-//! insert_cost`. Both stores lie in a temporary folder, both commit each row by itself without waiting for the disk.
+//! Measures the time of a one-row `INSERT`, part by part and beside plain SQLite: `cargo run --release -p atsdb-sql
+//! --example insert_cost`. Both stores are in a temporary folder, and both commit each row by itself without waiting
+//! for the disk.
 
 #![expect(clippy::disallowed_methods, reason = "it measures")]
 #![allow(clippy::print_stdout)] // Figures are what it is for.

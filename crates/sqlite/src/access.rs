@@ -1,4 +1,4 @@
-//! What the system refuses at a store's file. SQLite does not report why it could not open one.
+//! Finds out which access to a store's file the system refuses. SQLite does not report why it could not open one.
 
 use atsdb_core::{Error, ErrorKind, Result};
 use std::fs::{File, OpenOptions};
@@ -41,7 +41,8 @@ pub(crate) fn refused_beside(path: &Path) -> Option<io::Error> {
     }
 }
 
-/// Why the store's file cannot be opened, or created if it is missing, as far as the system says so.
+/// Returns the system's error of opening the store's file, or of creating it if it is missing; `None` if that is
+/// possible.
 pub(crate) fn refused_at(path: &Path) -> Option<io::Error> {
     let opened = File::open(path);
     opened.err().filter(|error| error.kind() != io::ErrorKind::NotFound).or_else(|| refused_beside(path))

@@ -9,7 +9,7 @@ use crate::error::Attempt;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::cell::Cell;
 
-/// How many numbers are reserved together.
+/// The number of numbers that are reserved together.
 const NUMBERS_RESERVED_TOGETHER: i64 = 32;
 
 /// The numbers from `next` to `recorded` belong to this writer as long as the file still contains `recorded`.

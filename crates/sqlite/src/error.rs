@@ -11,7 +11,7 @@ use std::path::Path;
 pub(crate) enum Failure {
     /// SQLite failed; the transaction must be rolled back.
     Sqlite(rusqlite::Error),
-    /// This call, or this change of a commit, is refused; the connection is usable.
+    /// The call, or the change of a commit, is refused; the connection is usable.
     Refused(Error),
     /// A chunk's pages were relocated to another page file between two reads. Nothing was changed; the caller retries.
     Relocated,

@@ -19,17 +19,18 @@ pub(crate) const LOG_HEAD_BYTES: u64 = 32;
 pub(crate) const FRAME_HEAD_BYTES: u64 = 24;
 /// A commit of more frames is not small: it writes for longer than it waits for the new length.
 const SMALL_FRAMES_MAX: i64 = 32;
-/// How many small commits in a row show that more will follow. A program that commits once or twice writes no zeros.
+/// The number of small commits in a row that shows that more will follow. A program that commits once or twice writes
+/// no zeros.
 const SMALL_COMMITS_MIN: u32 = 8;
 const FRAME_BYTES: u64 = FRAME_HEAD_BYTES + PAGE_BYTES;
-/// How many zeros are appended at once: those of 64 frames.
+/// The number of zero bytes that are appended at once: those of 64 frames.
 const ZERO_BYTES: usize = 64 * FRAME_BYTES as usize;
 
 /// The end of the log, as the writer knows it.
 #[derive(Debug, Default)]
 pub(crate) struct LogAhead {
     file: Option<File>,
-    /// The length of the log when it was last looked at, or 0 if it is to be looked at again.
+    /// The length of the log in bytes when it was last checked; 0 if it must be checked again.
     length: u64,
     /// The number of valid frames after the last commit.
     frames: i64,

@@ -21,7 +21,7 @@ pub(crate) struct LogPosition {
     generation: Option<[u8; 12]>,
     /// The number of frames in the log; `None` if another checkpoint was running, so that this one could not read it.
     frames: Option<i64>,
-    /// How many of these frames are in the file.
+    /// The number of these frames that are in the file.
     carried: Option<i64>,
 }
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 /// Options for opening a store.
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
-    /// What an acknowledged commit survives.
+    /// The failures that an acknowledged commit survives: crashes of the program, or also power cuts.
     pub durability: Durability,
     /// Whether a store is created in a file that is missing or empty.
     pub create: bool,
     /// Whether writing is refused.
     pub read_only: bool,
-    /// How long a writer waits for other writers before it fails with `Busy`.
+    /// The time for which a writer waits for other writers before it fails with `Busy`.
     pub busy_timeout: Duration,
 }
 

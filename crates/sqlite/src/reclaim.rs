@@ -22,7 +22,7 @@ WITH RECURSIVE owner (id) AS (
     UNION ALL SELECT (SELECT min(table_id) FROM atsdb_map WHERE table_id > owner.id) FROM owner WHERE id IS NOT NULL)
 SELECT id FROM owner WHERE id IS NOT NULL AND id NOT IN (SELECT id FROM atsdb_table) LIMIT 1";
 
-/// On a full disk: how much is deleted at once, and the smallest step after that, in bytes.
+/// The bytes that are deleted at once on a full disk, and those of the smallest step after that.
 const FULL_DISK_DELETE_BYTES: u64 = 1 << 30;
 const FULL_DISK_BUDGET_MIN: u64 = 64 << 10;
 
@@ -31,11 +31,11 @@ const FULL_DISK_BUDGET_MIN: u64 = 64 << 10;
 const SPARE_FRACTION: i64 = 8;
 const SPARE_PAGES_MIN: i64 = 1_024;
 
-/// Deleting a small row costs about as much as deleting this many bytes of a large one. So a step holds the writer for
+/// The bytes of a large row whose deletion costs about as much as that of a small row. So a step holds the writer for
 /// milliseconds, however small the pages are.
 const ROW_COST_BYTES: u64 = 8 << 10;
 
-/// How much of the free space is returned.
+/// The part of the free space that is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     All,

@@ -11,8 +11,8 @@ use rusqlite::{Connection, TransactionBehavior, ffi};
 use std::path::Path;
 use std::time::Duration;
 
-/// Threads of this process that are about to end may still have the store open: how often they are awaited, and how
-/// long each time.
+/// The maximum number of pauses, and the length of each, to wait for threads of this process that are about to end and
+/// may still have the store open.
 const ATTEMPTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 

@@ -9,7 +9,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A smaller store in one file has no reserve: without it the disk would be just as full.
+/// The minimum size in bytes of a store in one file with a reserve. Without a smaller one's reserve, the disk would be
+/// just as full.
 const STORE_BYTES_MIN: u64 = 4 << 20;
 /// The reserve is this fraction of the file, since what dropping writes grows with the number of chunks.
 const STORE_FRACTION: u64 = 64;

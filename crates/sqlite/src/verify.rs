@@ -80,7 +80,7 @@ fn finding_of_integrity_check(line: &str) -> Finding {
     Finding { is_damage: !code.is_some_and(is_short), ..Finding::damage("SQLite", line) }
 }
 
-/// Whether a line reports a problem, rather than that all is well or which file the next lines are about.
+/// Returns whether a line reports a problem. Others report that all is well, or name the file of the next lines.
 fn is_problem(line: &str) -> bool {
     line != "ok" && line != "*** in database main ***"
 }

@@ -22,13 +22,13 @@ const CHECKPOINT_PAGES: i64 = 4_096;
 /// The number of log pages after which a checkpoint runs while a stage is written: 64 MiB, since each checkpoint waits
 /// for the disk twice.
 const CHECKPOINT_PAGES_STAGING: i64 = 16_384;
-/// After a checkpoint, this many more pages are written before the next one: 1 MiB. As long as readers keep the log
+/// The number of pages that are written after a checkpoint before the next one: 1 MiB. As long as readers keep the log
 /// from being restarted, a commit that ran one each time would wait for the disk twice more.
 const CHECKPOINT_PAGES_AGAIN: i64 = 256;
-/// A longer log, in bytes, means that overlapping readers keep it from being restarted. A writer then waits a little
-/// for them.
+/// The length of the log in bytes beyond which a writer waits a little: overlapping readers keep the log from being
+/// restarted.
 const LOG_BYTES_MAX: u64 = 256 << 20;
-/// How long the writer waits for each multiple of `LOG_BYTES_MAX` in the log's length, and at most.
+/// The time for which the writer waits for each multiple of `LOG_BYTES_MAX` in the log's length, and the maximum.
 const LOG_WAIT: Duration = Duration::from_millis(500);
 const LOG_WAIT_MAX: Duration = Duration::from_secs(5);
 /// The number of log pages between two checks of the log's length and of the reserve: 1 MiB.
@@ -180,7 +180,7 @@ impl Writer {
         &self.log_path
     }
 
-    /// What an acknowledged commit survives.
+    /// Returns the failures that an acknowledged commit survives.
     pub(crate) fn durability(&self) -> Durability {
         self.durability
     }

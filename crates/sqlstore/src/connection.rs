@@ -167,8 +167,8 @@ pub trait Server: Send + Sync + fmt::Debug {
     /// The statement that begins a read transaction, which sees the current state until it ends.
     fn begin_read(&self) -> &str;
 
-    /// If other servers hold the pages and take their snapshots at other moments than the catalogue's: the clause that
-    /// makes a query read the current state and wait for changes that are being committed.
+    /// Returns the clause that makes a query read the current state and wait for changes that are being committed, if
+    /// other servers hold the pages and take their snapshots at other moments than the catalogue's; `None` otherwise.
     fn reads_pages_later(&self) -> Option<&'static str> {
         None
     }

@@ -14,7 +14,7 @@ pub enum Failure {
     RolledBack(Error),
     /// The server failed; the transaction must be rolled back.
     Server(Error),
-    /// This call, or this change of a commit, is refused; the connection is usable.
+    /// The call, or the change of a commit, is refused; the connection is usable.
     Refused(Error),
 }
 

@@ -18,7 +18,7 @@ const STRINGS_PER_STATEMENT: usize = 128;
 /// A dictionary with up to this many strings is searched fast with any query plan.
 const SMALL_DICTIONARY_MAX: u64 = 256;
 
-/// How often a dictionary that seems damaged is checked.
+/// The maximum number of checks of a dictionary that seems damaged.
 const CHECK_ATTEMPTS_MAX: usize = 4;
 
 type KnownIndices<'a> = HashMap<&'a [u8], u32>;

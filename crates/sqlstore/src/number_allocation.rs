@@ -8,7 +8,7 @@ use atsdb_core::Error;
 use parking_lot::Mutex;
 use std::ops::Range;
 
-/// How many payload numbers are allocated together.
+/// The number of payload numbers that are allocated together.
 const NUMBERS_PER_ALLOCATION: i64 = 32;
 
 /// Allocates the next number of a table or stage.

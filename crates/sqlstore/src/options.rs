@@ -13,9 +13,9 @@ pub struct ServerOptions {
     pub create: bool,
     /// Whether writing is refused.
     pub read_only: bool,
-    /// How long a writer waits for other writers, or for an unreachable server.
+    /// The time for which a writer waits for other writers, or for an unreachable server.
     pub busy_timeout: Duration,
-    /// How long an answer may take beyond that. After this time the connection is dropped.
+    /// The time that an answer may take beyond that. After this time the connection is dropped.
     pub answer_timeout: Duration,
     /// Receives notices while the store is opened: that it waits for the server, or that a standby answers.
     pub on_notice: Option<OnNotice>,

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-/// How long a reader waits for an unreachable server, at most.
+/// The maximum time for which a reader waits for an unreachable server.
 pub(crate) const READER_WAIT_MAX: Duration = Duration::from_secs(10);
 /// The shortest and the longest pause between two attempts.
 const PAUSE_MIN: Duration = Duration::from_millis(5);

@@ -64,7 +64,7 @@ const CONSISTENCY_QUERIES: [(&str, &str, &str); 9] = [
     ),
 ];
 
-/// How many payload numbers are compared at once, so that memory does not grow with the store.
+/// The number of payload numbers that are compared at once, so that memory does not grow with the store.
 const PAYLOADS_PER_STEP: i64 = 100_000;
 
 /// Returns all findings. Something that cannot be read is a finding too. A transient failure fails the whole check,

@@ -13,7 +13,7 @@ use tempfile::{Builder, TempPath};
 const PREFIX: &str = ".atsdb-";
 const SUFFIX: &str = ".part";
 
-/// How many random letters and digits are between the prefix and the suffix.
+/// The number of random letters and digits between the prefix and the suffix.
 const RANDOM_LENGTH: usize = 6;
 
 /// A file that is being written. If it is dropped before it is [complete](Self::complete), nothing remains.
@@ -30,7 +30,7 @@ impl UnfinishedFile {
     ///
     /// # Errors
     ///
-    /// What the file system reports, without the temporary name, which the user does not know.
+    /// The error that the file system reports, without the temporary name, which the user does not know.
     pub fn create(target: PathBuf) -> io::Result<Self> {
         let folder = folder_of(&target);
         let (file, temporary) = match nameless::create(folder) {

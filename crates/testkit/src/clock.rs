@@ -8,7 +8,7 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// Ends a hang, and is long enough for everything that happens on a busy machine.
+/// The time after which a wait counts as a hang: long enough for everything that happens on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Waits until something is the case.

@@ -12,12 +12,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-/// When a call fails: before or after it takes effect.
+/// The time at which a call fails: before or after it takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fails {
-    /// Before it did anything.
+    /// The call fails before it did anything.
     Before,
-    /// After it took effect, as if its answer were lost.
+    /// The call fails after it took effect, as if its answer were lost.
     After,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Debug for Action {
     }
 }
 
-/// Which call fails, and how. Shared by the store and its snapshots.
+/// The call that fails, and how. Shared by the store and its snapshots.
 #[derive(Debug)]
 pub struct Faults {
     fails: Mutex<Fails>,
@@ -44,7 +44,7 @@ pub struct Faults {
     act: Mutex<Option<Action>>,
     /// Held for reading while a call decides whether to act, and acts.
     acting: RwLock<()>,
-    /// How often each method was called.
+    /// The number of calls of each method.
     calls: Mutex<BTreeMap<&'static str, u64>>,
     /// A chunk whose pages cannot be read, and the number of attempts.
     unreadable: Mutex<Option<(ChunkId, u64)>>,
@@ -115,7 +115,7 @@ impl Faults {
         *self.failed.lock()
     }
 
-    /// How often a method was called.
+    /// Returns the number of calls of a method.
     pub fn calls(&self, method: &str) -> u64 {
         self.calls.lock().get(method).copied().unwrap_or(0)
     }
@@ -125,7 +125,7 @@ impl Faults {
         *self.unreadable.lock() = Some((chunk, 0));
     }
 
-    /// How often a read of the unreadable chunk was attempted.
+    /// Returns the number of attempts to read the unreadable chunk.
     pub fn unreadable_reads(&self) -> u64 {
         self.unreadable.lock().map_or(0, |(_, reads)| reads)
     }

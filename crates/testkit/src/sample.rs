@@ -68,7 +68,7 @@ pub struct Plan {
     pub time_min: i64,
     /// The latest time.
     pub time_max: i64,
-    /// How many columns have a page, from number 0.
+    /// The number of columns that have a page, from number 0.
     pub column_count: u16,
     /// The bytes of each page.
     pub page_bytes: usize,

@@ -29,7 +29,7 @@ const FREE: &str = "free";
 pub(super) struct LockTimes {
     /// The interval between two renewals.
     pub(super) renew: Duration,
-    /// How long a holder relies on its last renewal.
+    /// The time for which a holder relies on its last renewal.
     pub(super) valid: Duration,
     /// A lock that was not renewed for this long belongs to a dead writer. It is longer than `valid` plus a request
     /// sent at the end of that time.

@@ -47,7 +47,7 @@ fn overwrite(source: &Engine, target: &Engine) {
     copy_with(source, target, &CopyOptions { overwrite: true, ..CopyOptions::default() }).unwrap();
 }
 
-/// How many of the values of a column are found.
+/// Returns the number of values of a column that are found.
 fn found(engine: &Engine, column: usize) -> usize {
     let (table, snapshot) = (engine.table("t").unwrap(), engine.snapshot().unwrap());
     let rows_with = |value: i64| {

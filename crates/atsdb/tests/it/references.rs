@@ -80,7 +80,7 @@ fn interleaved(first: &str, second: &str) -> Option<ErrorKind> {
     interleaved_with("", first, second)
 }
 
-/// As [`interleaved`], with clauses of the foreign key.
+/// Does the same as [`interleaved`], with clauses of the foreign key.
 fn interleaved_with(clauses: &str, first: &str, second: &str) -> Option<ErrorKind> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");

@@ -16,22 +16,23 @@ use atsdb::{
 use serde::Serialize;
 use std::slice;
 
-/// If there are many slices with fewer rows, opening them costs more than reading them.
+/// The minimum number of rows per slice. If many slices have fewer rows, opening them costs more than reading them.
 const ROWS_PER_SLICE_MIN: u64 = 20_000;
 
-/// Fewer slices are never too many.
+/// The number of slices below which a table never has too many.
 const SLICES_MIN: u64 = 100;
 
 /// The target number of rows in a slice.
 const ROWS_PER_SLICE_WANTED: u64 = 400_000;
 
-/// Slices of more rows are rewritten as a whole when late rows arrive, and retention drops them only as a whole.
+/// The maximum number of rows per slice. Larger slices are rewritten as a whole when late rows arrive, and retention
+/// drops them only as a whole.
 const ROWS_PER_SLICE_MAX: u64 = 100_000_000;
 
-/// This number of unsealed chunks is normal while rows arrive.
+/// The number of unsealed chunks that is normal while rows arrive.
 const FRESH_CHUNKS_MAX: u64 = 200;
 
-/// If so many rows, and most of the table's, are not sealed, the store is larger than it need be.
+/// The number of unsealed rows from which on the store is larger than it need be, if they are most of the table's.
 const FRESH_ROWS_MIN: u64 = 100_000;
 
 /// The number of values that are sampled to count the distinct values of a column.
@@ -125,7 +126,7 @@ fn shell_word(text: &str) -> String {
     }
 }
 
-/// Adds what there is to say about a table. `url` is the store's as a word of a command.
+/// Adds the advice about a table. `url` is the store's, quoted as a word of a command.
 fn look_at(database: &Database, session: &Session, url: &str, table: &Table, found: &mut Vec<Advice>) -> Result<()> {
     let name = &table.definition.name;
     let stats = database.engine().stats(Some(table))?;

@@ -13,7 +13,7 @@ An aggregate is a window function, too. Square brackets enclose arguments that m
 that depends on theirs. Every example runs as a test; longer ones follow their table. `(empty)` is the empty text.
 ";
 
-/// An example with an answer of at most this many characters stands in the table.
+/// The maximum number of characters in the answer of an example that is shown in the table.
 const CELL_CHARACTERS_MAX: usize = 100;
 
 /// The whole page.

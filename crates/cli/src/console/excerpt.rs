@@ -1,4 +1,4 @@
-//! The line of a script that an error is about, with a mark below it.
+//! The line of a script at which an error occurred, with a mark below it.
 //!
 //! Owned here: where in the text an error is, and the lines that show it. Not owned: when they are printed
 //! ([`failure`](super::failure)).
@@ -6,10 +6,10 @@
 use atsdb::Error;
 use std::fmt;
 
-/// A longer line is cut on both sides of the mark.
+/// The maximum number of characters of a line. A longer line is cut on both sides of the mark.
 const LETTERS_MAX: usize = 76;
 
-/// The line of a script that an error is about. It is a source of the error that people see.
+/// The line of a script at which an error occurred. It is a source of the error that people see.
 #[derive(Debug)]
 pub(crate) struct Excerpt {
     lines: String,
@@ -17,8 +17,8 @@ pub(crate) struct Excerpt {
 }
 
 impl Excerpt {
-    /// The error with the line of `text` that it is about as its source, if its message shows which one that is.
-    /// `line` and `column`, from 1, are where the statement begins.
+    /// Returns the error with the line of `text` at which it occurred as its source, if its message shows which line
+    /// that is. `line` and `column`, from 1, are where the statement begins.
     pub(crate) fn attach(error: Error, cause: Error, text: &str, (line, column): (usize, usize)) -> Error {
         let position = by_number(cause.message()).or_else(|| by_name(text, (line, column), cause.message()));
         match position.and_then(|position| marked(text, position)) {
@@ -76,7 +76,7 @@ fn by_number(message: &str) -> Option<(usize, usize)> {
     (line > 0 && column > 0).then_some((line, column))
 }
 
-/// For `no column named sensr`: the first occurrence of the word from a position on.
+/// Returns the first occurrence of the word that a message such as `no column named sensr` names, from a position on.
 fn by_name(text: &str, (first_line, first_column): (usize, usize), message: &str) -> Option<(usize, usize)> {
     let rest = message.split_once(" named ")?.1;
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// How often the waiting thread looks whether Ctrl-C was pressed.
+/// The interval at which the waiting thread checks whether Ctrl-C was pressed.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The number of items that are made ahead.

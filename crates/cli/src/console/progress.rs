@@ -16,13 +16,13 @@ const QUIET: Duration = Duration::from_secs(2);
 const INTERVAL: Duration = Duration::from_millis(100);
 const TICK: Duration = Duration::from_millis(500);
 const BAR_WIDTH: usize = 24;
-/// A longer rest is not estimated.
+/// The longest remaining time that is shown, in seconds.
 const LEFT_SECONDS_MAX: f64 = 1e7;
 
-/// True while a progress line is shown on the terminal.
+/// Whether a progress line is shown on the terminal.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// How many pieces of work show their progress.
+/// The number of pieces of work that show their progress.
 static BUSY: AtomicUsize = AtomicUsize::new(0);
 
 fn show(line: &str) {
@@ -57,7 +57,7 @@ pub(crate) struct Progress {
 #[derive(Debug, Clone, Copy)]
 struct Pass {
     began: Instant,
-    /// When it last advanced.
+    /// The time at which it last advanced.
     seen: Instant,
     done: u64,
     total: u64,
@@ -164,7 +164,7 @@ fn pace(rows: u64, elapsed: Duration, share: f64) -> String {
     format!("{rate} rows/s, {}", rest(elapsed, share))
 }
 
-/// How long the rest takes at the pace so far; the time so far if that is unknown.
+/// Returns the text for the remaining time at the pace so far; for the elapsed time if the pace is unknown.
 fn rest(elapsed: Duration, share: f64) -> String {
     let left = elapsed.as_secs_f64().max(1e-9) * (1.0 - share) / share;
     if share > 0.0 && left < LEFT_SECONDS_MAX {

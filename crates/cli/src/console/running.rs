@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const QUIET: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(500);
 
-/// When the statement began that runs now.
+/// The time at which the running statement began; `None` if none runs.
 type Since = Arc<Mutex<Option<Instant>>>;
 
 /// Shows the line for one statement after another.

@@ -23,7 +23,7 @@ impl Read for Stdin {
     }
 }
 
-/// What arrives next; `None` at the end of the input.
+/// Reads the bytes that arrive next, at most `PIECE_BYTES`; `None` at the end of the input.
 fn read_piece() -> Option<io::Result<Vec<u8>>> {
     let mut piece = vec![0; PIECE_BYTES];
     loop {

@@ -12,7 +12,7 @@ use std::path::Path;
 /// How a text file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
-    /// Not compressed.
+    /// The output is not compressed.
     None,
     /// gzip, for `.gz`.
     Gzip,

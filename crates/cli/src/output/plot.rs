@@ -18,7 +18,7 @@ pub(crate) enum XKind {
     Time,
     /// Numbers.
     Number,
-    /// Anything else: each row has its own position.
+    /// Names, or any other values: each row has its own position.
     Name,
 }
 

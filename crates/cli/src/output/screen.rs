@@ -13,7 +13,7 @@ use unicode_width::UnicodeWidthStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub(crate) enum Expanded {
-    /// If a row does not fit the terminal.
+    /// Each value is shown on its own line if a row does not fit the terminal.
     Auto,
     /// Always.
     On,
@@ -44,7 +44,7 @@ pub(crate) struct Screen {
 pub(crate) struct ScreenText {
     /// The lines of the result.
     pub(crate) text: String,
-    /// How many rows it shows.
+    /// The number of rows that it shows.
     pub(crate) row_count: u64,
     /// Whether there are more.
     pub(crate) is_cut: bool,

@@ -9,7 +9,7 @@ use atsdb::Result;
 use atsdb_export::ResultWriter;
 use unicode_width::UnicodeWidthStr;
 
-/// From the least value to the greatest.
+/// The characters for values from the least to the greatest.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// The greatest width of a line, and its width if there is no terminal.

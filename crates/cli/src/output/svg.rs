@@ -89,7 +89,7 @@ fn page(plot: &Plot, svg: &str) -> String {
     )
 }
 
-/// Where values are in the picture.
+/// The frame of the diagram: the ranges of values, and their positions in the picture.
 struct Frame {
     x_range: (f64, f64),
     y_range: (f64, f64),

@@ -35,7 +35,7 @@ pub(super) struct CollectedRows {
 }
 
 impl CollectedRows {
-    /// For a query that may use so much memory, in bytes, and this space for temporary files.
+    /// Creates rows for a query that may use `memory_bytes` bytes of memory, and this space for temporary files.
     pub(super) fn new(memory_bytes: usize, space: &Arc<TemporarySpace>) -> Self {
         let bytes_max = memory_bytes / MEMORY_SHARE;
         Self { bytes_max, bytes: 0, columns: None, batches: Vec::new(), spilled: None, space: Arc::clone(space) }

@@ -13,12 +13,12 @@ use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How long a program keeps its store open.
+/// The time for which a program keeps its store open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OpenTime {
-    /// For one command: loading what tables declare by `preload` is not worth it.
+    /// The time of one command: too short to load the rows that tables declare by `preload`.
     Short,
-    /// For a session of a person.
+    /// The time of a person's session.
     Long,
 }
 
@@ -140,7 +140,7 @@ fn not_a_database(error: Error, url: &str) -> Error {
 
 /// A session over an open store.
 ///
-/// With read-only access, statements cannot write files either.
+/// Opens a session. With read-only access, statements cannot write files either.
 pub(crate) fn session(database: &Database, access: Access, store: &StoreArgs, query: &QueryArgs) -> Result<Session> {
     let (memory_bytes, temp_bytes) = (memory_bytes(store)?, temp_bytes(store)?);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

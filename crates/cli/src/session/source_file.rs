@@ -78,7 +78,7 @@ impl SourceFile {
         Ok(fetched)
     }
 
-    /// Its name in messages, without secrets.
+    /// Returns the name of the file for messages, without secrets.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Local(path) => path.display().to_string(),
@@ -88,7 +88,7 @@ impl SourceFile {
         }
     }
 
-    /// Its name without folders.
+    /// Returns the name of the file without folders.
     pub(crate) fn name(&self) -> Option<&[u8]> {
         match self {
             Self::Local(path) => path.file_name().map(std::ffi::OsStr::as_encoded_bytes),
@@ -98,7 +98,7 @@ impl SourceFile {
         }
     }
 
-    /// Its content, if all of it is on this machine.
+    /// Returns the content of the file, if all of it is on this machine.
     pub(crate) fn opened(&self) -> io::Result<Option<PositionedFile>> {
         match self {
             Self::Local(path) => File::open(path).map(|file| Some(file.into())),
@@ -128,7 +128,7 @@ impl SourceFile {
         }
     }
 
-    /// For a file that is read piece by piece: a text that another content does not have, if there is one.
+    /// Returns a text that identifies the content of a file that is read piece by piece; `None` if there is none.
     pub(crate) fn version(&self) -> Option<String> {
         match self {
             Self::Fetched(fetched) => match &fetched.content {

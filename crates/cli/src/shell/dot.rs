@@ -133,9 +133,9 @@ pub(super) enum Chart {
 /// A command with its arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DotCommand {
-    /// What the list says about a command, or all of it.
+    /// The lines about one command in the list of commands; `None` for the whole list.
     Help(Option<String>),
-    /// With a text that the names have in them, perhaps an empty one.
+    /// Tables whose names contain this text, which may be empty.
     Tables(String),
     Schema(Option<String>),
     Stats(Option<String>),
@@ -143,7 +143,7 @@ pub(super) enum DotCommand {
     Expanded(Option<Expanded>),
     Limit(Option<usize>),
     Pager(bool),
-    /// With its query, or the last one.
+    /// A chart of the rows of a query; of the last query without one.
     Chart(Chart, Option<String>),
     /// A question that a query answers.
     Ask(String),

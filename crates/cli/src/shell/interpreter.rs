@@ -18,7 +18,7 @@ use std::path::Path;
 /// The maximum nesting depth of `.read`.
 const READ_DEPTH_MAX: usize = 16;
 
-/// A longer text is not kept for `.chart`.
+/// The maximum size in bytes of a text that is kept for `.chart`.
 const LAST_BYTES_MAX: usize = 64 << 10;
 
 /// The shell's next action after a line.

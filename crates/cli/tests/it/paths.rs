@@ -12,7 +12,7 @@ use atsdb::record::{ColumnSpec, Field, RowReader, RowWriter};
 use atsdb::{Database, Error, Record, Result, ScanRequest};
 use atsdb_testkit::sample::Random;
 
-/// How many schemas are tried.
+/// The number of schemas that are tried.
 const SCHEMAS: u64 = 8;
 const ROWS: usize = 40;
 

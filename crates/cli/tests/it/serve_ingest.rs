@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often the server is killed. `ATSDB_KILLS` sets a larger number.
+/// The number of times that the server is killed. `ATSDB_KILLS` sets a larger number.
 const KILLS: u64 = 6;
 const LINES_PER_BATCH: u64 = 40;
 

@@ -1,4 +1,5 @@
-//! What people type: help, options before the command, SQL without a command; and what leaves no file behind.
+//! Command lines as people type them: help, options before the command, SQL without a command. Those that fail or only
+//! read create no store.
 
 use crate::support::Case;
 

@@ -187,7 +187,7 @@ impl Shared {
     }
 }
 
-/// What the server does after it has sent an answer.
+/// The next step of the server after it has sent an answer.
 enum Then {
     Continue,
     Close,

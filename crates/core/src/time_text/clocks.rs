@@ -10,7 +10,7 @@ pub struct Clock<'a> {
     pub seconds: i64,
     /// The digits of the fraction of a second.
     pub fraction: &'a [u8],
-    /// How many seconds the clock is ahead of UTC, if that is written.
+    /// The seconds by which the clock is ahead of UTC; `None` if the text has no offset.
     pub offset: Option<i64>,
 }
 

@@ -118,7 +118,7 @@ pub(super) fn shown_table<'a>(relation: &'a TableFactor, shown: &mut Vec<ShownTa
     }
 }
 
-/// Looks for columns that are named by one of these names.
+/// A visitor that looks for columns with one of these names.
 pub(super) struct AmbiguousColumns<'a>(pub(super) &'a [String]);
 
 impl AmbiguousColumns<'_> {

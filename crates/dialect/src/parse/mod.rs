@@ -1,4 +1,4 @@
-//! From a statement's text to its syntax tree, by DataFusion's parser.
+//! Parses a statement's text to its syntax tree, by DataFusion's parser.
 //!
 //! Owned here: limits of a statement's size and depth ([`statement`]), syntax of other databases that the parser does
 //! not accept ([`foreign`]), columns after `ON DELETE SET NULL` ([`set_columns`]), `WITH` before changes

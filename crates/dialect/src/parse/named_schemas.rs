@@ -91,7 +91,8 @@ pub fn with_schemas(text: &str, query: &Query, scope: Scope<'_>) -> String {
     with_replaced(text, &written)
 }
 
-/// Where a call of a function of sequences writes the name of one without its schema, and the schema.
+/// Returns the position in the text at which a call of a function of sequences names one without its schema, and that
+/// schema. `None` for other calls.
 fn schema_of_sequence(call: &Function, scope: Scope<'_>) -> Option<(Location, String)> {
     let function = call.name.0.last()?.as_ident()?;
     let FunctionArguments::List(list) = &call.args else { return None };
@@ -118,9 +119,9 @@ struct SchemaNaming<'a> {
     names_all: bool,
     /// Names that the `WITH` of the query and of those around it define.
     own: Vec<String>,
-    /// For each query around, how many there were before it.
+    /// The number of names before each of the queries around.
     marks: Vec<usize>,
-    /// Where schemas are missing in the text.
+    /// The schemas that are missing in the text, by the positions at which they belong.
     written: BTreeMap<Location, String>,
 }
 

@@ -43,8 +43,8 @@ fn marked(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Called before planning. Turns parameters whose type depends on the other operand into placeholders. Returns whether
-/// there are any, including parameters that have a type.
+/// Turns parameters whose type depends on the other operand into placeholders. It is called before planning. Returns
+/// whether there are any, including parameters that have a type.
 pub fn open_parameters(statement: &mut Statement) -> bool {
     let mut has_some = false;
     let _ = visit_expressions_mut(statement, |expr| {
@@ -84,7 +84,7 @@ fn open(expr: &mut Expr) -> bool {
     true
 }
 
-/// Called after planning. Replaces the placeholders by values.
+/// Replaces the placeholders by values. It is called after planning.
 pub fn close_parameters(plan: LogicalPlan, parameters: &Parameters) -> Result<LogicalPlan> {
     plan.dyn_transform_up_with_subqueries(|plan| {
         let names = NamePreserver::new(&plan);

@@ -1,4 +1,4 @@
-//! From a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
+//! The steps from a statement's text to its syntax tree: tokens, limits, parameters, spellings, parser.
 
 use super::ambiguous_names::refuse_ambiguous_names;
 use super::conditions::keep_conditions;

@@ -27,7 +27,7 @@ pub const ITEM_SCHEMA: &str = "\u{1}item";
 /// An item of `WITH` that is executed by itself.
 #[derive(Debug, Clone)]
 pub struct WithItem {
-    /// Its position in the clause.
+    /// The position of the item in the clause, from 0.
     pub position: usize,
     /// The name that `WITH` gives to the step.
     pub name: String,
@@ -170,7 +170,7 @@ fn refuse_changes(statement: &Ast, allowed: usize) -> Result<()> {
     }
 }
 
-/// Looks for items of `WITH` that are refused.
+/// A visitor that looks for items of `WITH` that are refused.
 struct ChangeInWith {
     /// The number of queries, from the outermost one on, whose `WITH` may have them.
     allowed: usize,
@@ -233,7 +233,7 @@ fn has_returning(item: &Cte) -> bool {
     }
 }
 
-/// How often something reads a table with the name of an item.
+/// Returns the number of times that a part of a statement reads a table with the name of an item.
 fn references(node: &impl Visit, item: &Cte) -> usize {
     struct References<'a> {
         name: &'a str,

@@ -1,6 +1,7 @@
-//! What the types accept, for the hints of errors about values.
+//! Descriptions of the values that each type accepts, for hints in errors about values.
 
-/// What a type with this name in SQL accepts. `None` for types without a form of their own, such as TEXT, and arrays.
+/// Returns a hint that describes the values of the type with this SQL name. `None` for types whose values have no form
+/// of their own, such as TEXT, and for arrays.
 pub fn accepted_form(sql_name: &str) -> Option<&'static str> {
     if sql_name.ends_with("[]") {
         return None;

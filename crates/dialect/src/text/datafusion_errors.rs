@@ -14,7 +14,7 @@ use std::io;
 /// The message of DataFusion about a function that waits, outside of the expressions that may wait.
 const MISPLACED_WAIT: &str = "async functions should not be called directly";
 
-/// What the library of regular expressions says about `\1`.
+/// The error of the library of regular expressions about a back-reference such as `\1`.
 const NO_REFERENCES: &str = "error: backreferences are not supported";
 
 /// Wraps an error of this project to pass it through DataFusion.
@@ -202,7 +202,7 @@ fn from_plan(message: &str) -> Error {
     }
 }
 
-/// Something that DataFusion cannot plan, which it shows as the parser's tree.
+/// Returns the error for a form that DataFusion cannot plan, and that it shows as the parser's tree.
 fn not_implemented(message: &str) -> Error {
     if message.contains("Pivot {") {
         return not_supported("PIVOT").with_hint("write an aggregate for each value: sum(x) FILTER (WHERE name = 'a')");
@@ -253,7 +253,7 @@ fn with_split_hint(message: &str) -> Error {
     }
 }
 
-/// What to do about a query that needs too much memory.
+/// The hint for a query that needs too much memory.
 pub const MORE_MEMORY: &str =
     "narrow the time range, select fewer columns, or allow more memory: --memory (memory_bytes in the library)";
 

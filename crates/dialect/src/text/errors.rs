@@ -117,7 +117,7 @@ fn unknown_operator(message: &str) -> Option<&str> {
 /// The beginnings of commands that shells have.
 const OF_SHELL: [&str; 6] = [".", "\\", "?", "help", "quit", "exit"];
 
-/// What may follow `CREATE`.
+/// The hint that lists the words that may follow `CREATE`.
 const CREATED: &str = "CREATE may be followed by TABLE, TEMPORARY TABLE, VIEW, OR REPLACE VIEW, MATERIALIZED VIEW, \
                        INDEX, UNIQUE INDEX, ROLLUP, SCHEMA or SEQUENCE";
 

@@ -3,7 +3,7 @@
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 
-/// From this power of ten on, numbers are written with an exponent: the digits that every number of the type has.
+/// The power of ten from which on numbers are written with an exponent: the digits that every number of the type has.
 const DOUBLE_DIGITS: i32 = 15;
 const REAL_DIGITS: i32 = 6;
 

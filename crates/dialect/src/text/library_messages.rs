@@ -6,7 +6,7 @@ use super::time_text::has_form_of_time;
 use super::wrong_calls::sql_type;
 use atsdb_core::Error;
 
-/// What precedes the reason why a regular expression cannot be compiled.
+/// The beginning of the library's message about an invalid regular expression. The reason follows it.
 pub(super) const PATTERN_FAILED: &str = "Regular expression did not compile: ";
 
 /// A message for users, and what to do.
@@ -24,7 +24,7 @@ impl Sentence {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// With the form of a type's values as the hint.
+    /// Adds a description of a type's values as the hint, if there is one.
     fn with_form(self, type_name: &str) -> Self {
         Self { hint: accepted_form(type_name).map(str::to_owned), ..self }
     }

@@ -10,7 +10,7 @@ use atsdb_core::{Error, Result, decimal};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A longer number does not fit a 64-bit type, or consists only of zeros.
+/// The maximum number of digits. A longer number does not fit a 64-bit type, or consists only of zeros.
 const DIGITS_MAX: usize = 30;
 
 /// A whole number, which may be written with a fraction or as text.

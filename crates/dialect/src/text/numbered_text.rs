@@ -12,7 +12,7 @@ use std::fmt::Write;
 pub struct NumberedText {
     /// The text with `$1`, `$2`, and so on.
     pub text: String,
-    /// For each number, from `$1` on: the name of a parameter that was written as `$name`.
+    /// The names of the parameters that were written as `$name`, by number from `$1` on; `None` for the others.
     pub names: Vec<Option<String>>,
 }
 

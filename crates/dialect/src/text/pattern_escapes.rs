@@ -110,10 +110,11 @@ pub(super) fn push_element(written: &mut String, letters: &mut Peekable<Chars<'_
     }
 }
 
-/// What follows the first bracket of an end of a word.
+/// The rest, after its first bracket, of the class `[[:<:]]`, which matches the beginning of a word.
 const WORD_CLASS: &str = "[:<:]]";
 
-/// The end of a word that is written as a class, after its first bracket.
+/// Returns the assertion of Rust's syntax for the class `[[:<:]]` or `[[:>:]]`, the beginning or the end of a word,
+/// whose first bracket has been read; `None` if another class follows.
 fn end_of_word(letters: &Peekable<Chars<'_>>) -> Option<&'static str> {
     let class: String = letters.clone().take(WORD_CLASS.len()).collect();
     match class.as_str() {

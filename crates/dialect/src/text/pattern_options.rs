@@ -3,7 +3,7 @@
 
 use atsdb_core::{Error, Result};
 
-/// What the options before a pattern say. A later letter overrides an earlier one.
+/// The options before a pattern. A later letter overrides an earlier one.
 #[derive(Debug, Default)]
 pub(super) struct PatternOptions {
     lines: Option<LineMode>,
@@ -13,10 +13,10 @@ pub(super) struct PatternOptions {
     pub(super) is_plain: bool,
 }
 
-/// What ends of lines mean.
+/// How a pattern treats line feeds in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineMode {
-    /// Nothing: a dot matches them.
+    /// Like any other character: a dot matches them.
     Ignored,
     /// A dot does not match them, and `^` and `$` match beside them.
     Split,

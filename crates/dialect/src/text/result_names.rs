@@ -7,11 +7,11 @@ use datafusion::sql::sqlparser::ast::{
 /// The name of an expression without an alias.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ResultName<'a> {
-    /// That of a column, a function or a form.
+    /// The name of a column, a function or a form.
     Own(Ident),
     /// `case`, which is not the name of a cast of it.
     Case,
-    /// That of a type: of a cast, or of a literal with a type.
+    /// The name of a type: of a cast, or of a literal with a type.
     Type(&'a DataType),
     /// `bool`, the type of `true` and `false`.
     Bool,

@@ -2,7 +2,7 @@
 
 use datafusion::sql::sqlparser::ast::Ident;
 
-/// Something that a statement with `IF EXISTS` or `IF NOT EXISTS` has left out, in PostgreSQL's words.
+/// A notice about an operation that a statement with `IF EXISTS` or `IF NOT EXISTS` has skipped, in PostgreSQL's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// The SQLSTATE of the notice.

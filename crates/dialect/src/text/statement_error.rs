@@ -10,7 +10,8 @@ pub struct StatementError {
     pub sqlstate: &'static str,
     /// The message.
     pub message: String,
-    /// What to do next, for messages of atsdb. PostgreSQL has no such hint.
+    /// The hint that says what to do next, for messages of atsdb's own; `None` for messages of PostgreSQL, which has no
+    /// such hint.
     pub hint: Option<&'static str>,
 }
 

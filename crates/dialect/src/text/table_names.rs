@@ -26,10 +26,10 @@ pub struct TableName {
     pub name: String,
 }
 
-/// What a name says about the schema.
+/// The schema in a table's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NamedSchema {
-    /// Nothing: a temporary table, or one of the search path.
+    /// The name has no schema. It means a temporary table, or a table in a schema of the search path.
     Unsaid,
     /// The schema of temporary tables.
     Temporary,
@@ -141,17 +141,17 @@ pub struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// What a session sees.
+    /// Returns the scope of a snapshot: its tables and its session's search path.
     pub fn of(snapshot: &'a ReadSnapshot) -> Self {
         Self { tables: snapshot.tables(), path: snapshot.search_path() }
     }
 
-    /// These tables, with names that say no schema in `public`.
+    /// Returns a scope of these tables in which names without a schema are looked up in `public`.
     pub fn in_public(tables: &'a [Table]) -> Self {
         Self { tables, path: &SearchPath::DEFAULT }
     }
 
-    /// The table that a name means.
+    /// Returns the table to which a name refers; `None` if there is none.
     pub fn find(&self, name: &TableName) -> Option<&'a Table> {
         name.find_by(self.path, self.tables)
     }

@@ -58,7 +58,7 @@ pub fn parse_time(text: &str, unit: TimeUnit) -> Option<i64> {
 pub struct WrittenTime {
     /// The time rounded down.
     pub count: i128,
-    /// What follows the date.
+    /// The fraction of a unit that was rounded down.
     pub rest: Rest,
     /// Whether the text has an offset from UTC.
     pub has_offset: bool,

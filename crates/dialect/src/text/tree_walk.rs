@@ -75,7 +75,8 @@ pub fn visit_selects_mut<B>(node: &mut impl VisitMut, visitor: &mut dyn SelectVi
 
 struct Selects<'a, B> {
     visitor: &'a mut dyn SelectVisitor<Break = B>,
-    /// For each query around: the address of the SELECT that it is, which has been visited with its ORDER BY.
+    /// The address of the SELECT of each query around, which was visited with its ORDER BY; `None` for queries that are
+    /// no SELECT.
     bodies: Vec<Option<*const Select>>,
 }
 

@@ -12,7 +12,7 @@ pub enum VerbKind {
     Transaction,
     /// They add, change or remove rows, or compute rows that are stored.
     Change,
-    /// They create, alter or drop tables, views, indexes and rollups, or are about them.
+    /// They create, alter, drop, maintain or comment on tables, views, indexes and rollups.
     Definition,
 }
 
@@ -61,7 +61,7 @@ pub fn verb_of(statement: &str) -> String {
     statement.chars().take_while(char::is_ascii_alphabetic).collect::<String>().to_ascii_uppercase()
 }
 
-/// What statements with a verb in upper case do; `None` if no statement begins with it.
+/// Returns the effect of statements that begin with a verb, given in upper case; `None` if no statement begins with it.
 pub fn verb_kind(verb: &str) -> Option<VerbKind> {
     VERBS.iter().find(|(known, _)| *known == verb).map(|(_, kind)| *kind)
 }

@@ -9,7 +9,7 @@ pub struct WithNames {
     names: Vec<String>,
     /// The names of items that are defined when their queries end, by the addresses of these.
     later: Vec<(*const Query, String)>,
-    /// For each query around, how many names there were before it.
+    /// The number of names before each of the queries around.
     marks: Vec<usize>,
 }
 

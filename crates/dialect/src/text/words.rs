@@ -22,7 +22,7 @@ pub enum Word {
 #[derive(Debug, Clone)]
 pub struct Words<'a> {
     text: &'a str,
-    /// Where the last word begins.
+    /// The byte at which the last word begins.
     start: usize,
     at: usize,
 }

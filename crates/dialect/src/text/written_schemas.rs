@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::{Location, Span};
 use std::ops::ControlFlow;
 
-/// Where written schemas seem to be in the text. No token is there, because lines are counted from 1.
+/// The position of written schemas. No token of a text is there, because lines are counted from 1.
 const NOWHERE: Span = Span { start: Location { line: 0, column: 1 }, end: Location { line: 0, column: 1 } };
 
 /// Writes a schema before a name.

@@ -5,7 +5,7 @@ use super::errors::sql_error;
 use atsdb_core::Error;
 use std::collections::BTreeSet;
 
-/// The error for such a call, if a message is about one.
+/// Returns the error for such a call, if a message reports one.
 pub(crate) fn wrong_call(message: &str) -> Option<Error> {
     if let Some((before, inner)) = message.split_once("' user-defined coercion failed with: ") {
         if let Some(error) = wrong_call(inner) {

@@ -33,7 +33,7 @@ pub struct ZoneAtInstant {
     pub abbreviation: String,
     /// The offset from UTC in seconds. It is positive where clocks are ahead of UTC.
     pub ahead: i64,
-    /// True in summer time.
+    /// Whether it is summer time.
     pub is_summer: bool,
 }
 
@@ -81,7 +81,7 @@ pub struct Zone {
 pub struct Span {
     /// The first second of the span, since the epoch.
     pub start: i64,
-    /// How far local time is ahead of UTC, in seconds.
+    /// The seconds by which local time is ahead of UTC.
     pub ahead: i64,
 }
 

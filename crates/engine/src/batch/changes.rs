@@ -40,9 +40,9 @@ pub(crate) struct Changes {
     hidden: BTreeSet<ChunkId>,
     /// The session's temporary tables, as the batch has them.
     temporary: Vec<TemporaryTable>,
-    /// What there is to check about foreign keys, and what was found.
+    /// The rows and keys that are to be checked for foreign keys, and the results so far.
     references: References,
-    /// Which foreign keys are checked when the transaction ends.
+    /// The settings that decide which foreign keys are checked when the transaction ends.
     deferral: Deferral,
 }
 
@@ -227,22 +227,22 @@ impl Changes {
         self.guards.push(guard);
     }
 
-    /// What there is to check about foreign keys, and what was found.
+    /// Returns the state of the checks of foreign keys.
     pub(crate) fn references(&self) -> &References {
         &self.references
     }
 
-    /// What there is to check about foreign keys, and what was found, for changing it.
+    /// Returns the state of the checks of foreign keys, to change it.
     pub(crate) fn references_mut(&mut self) -> &mut References {
         &mut self.references
     }
 
-    /// Which foreign keys are checked when the transaction ends.
+    /// Returns the settings that decide which foreign keys are checked when the transaction ends.
     pub(crate) fn deferral(&self) -> &Deferral {
         &self.deferral
     }
 
-    /// Which foreign keys are checked when the transaction ends, for changing it.
+    /// Returns the settings that decide which foreign keys are checked when the transaction ends, to change them.
     pub(crate) fn deferral_mut(&mut self) -> &mut Deferral {
         &mut self.deferral
     }

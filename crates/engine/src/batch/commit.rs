@@ -13,10 +13,10 @@ use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// How often a commit is attempted while definitions that it relies on get other versions. Each such change means that
-/// another writer has succeeded, for example in creating a table in the same schema.
+/// The maximum number of attempts at a commit while definitions that it relies on get other versions. Each such change
+/// means that another writer has succeeded, for example in creating a table in the same schema.
 const DEFINITION_ATTEMPTS_MAX: usize = 200;
-/// How often rows with keys are checked while other writers add to their tables.
+/// The maximum number of checks of rows with keys while other writers add to their tables.
 const KEY_ATTEMPTS_MAX: usize = 20;
 
 impl Batch {

@@ -83,7 +83,7 @@ pub struct Batch {
     drafts: BatchDrafts,
     /// The session whose temporary tables the batch sees.
     session: Option<TemporaryTables>,
-    /// Where the values of columns come from that added rows lack.
+    /// The sources of the values of columns that added rows lack.
     supplied: SuppliedValues,
     row_count: u64,
     /// Whether a definition that has changed is a conflict, also for a batch that only appends.

@@ -20,7 +20,7 @@ use atsdb_core::{
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-/// What supplies values to the rows of a batch: the session whose numbers it draws, and the current times.
+/// The sources of values that the rows of a batch are not given: the session that draws numbers, and the current times.
 #[derive(Default)]
 pub(crate) struct SuppliedValues {
     /// The session that draws the numbers of identity columns. A batch without one draws them itself.

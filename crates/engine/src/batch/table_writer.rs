@@ -15,7 +15,7 @@ use atsdb_core::{
 };
 use std::sync::Arc;
 
-/// An interner with more bytes is replaced by an empty one.
+/// The maximum size of an interner in bytes. A larger one is replaced by an empty one.
 const INTERNER_BYTES_MAX: usize = 32 << 20;
 
 /// The waiting rows of one table.

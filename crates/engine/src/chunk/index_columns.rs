@@ -1,4 +1,4 @@
-//! The columns of an index, its pages, and what tells them from pages of other indexes.
+//! The columns of an index, its pages, and the mark that distinguishes them from pages of other indexes.
 //!
 //! A page of an index is added to a chunk that keeps its name, and numbers of indexes and columns are assigned again in
 //! a store that was restored from a backup made before them. So chunk and number do not identify the page: whatever

@@ -68,7 +68,7 @@ impl<'a> SortKeys<'a> {
         rows
     }
 
-    /// How many rows have other keys than the row before, in order of arrival.
+    /// Returns the number of rows whose key differs from that of the row before, in order of arrival.
     pub(crate) fn change_count(&self) -> usize {
         let differ = |row: &u32| self.codes.iter().any(|codes| codes[*row as usize] != codes[*row as usize - 1]);
         (1..self.row_count()).filter(differ).count()
@@ -101,8 +101,8 @@ impl<'a> SortKeys<'a> {
     }
 }
 
-/// How many steps each time is after the first one. The step is the largest of which all these distances are multiples:
-/// a second, say, if times count microseconds and have no fractions.
+/// Returns the distance of each time from the first one, in steps. The step is the largest of which all these distances
+/// are multiples: a second, say, if times count microseconds and have no fractions.
 fn steps_of(times: &[i64]) -> Vec<u64> {
     let first = times.iter().copied().min().unwrap_or(0);
     let mut step = 0;

@@ -10,10 +10,11 @@ use arrow::buffer::BooleanBuffer;
 use atsdb_core::{Result, TimeRange};
 use std::ops::Range;
 
-/// If fewer times are wanted, comparing them costs less than looking for the runs of the whole chunk.
+/// The minimum number of times for which runs are used. Comparing fewer times costs less than finding the runs of the
+/// whole chunk.
 pub(crate) const ROWS_MIN: usize = 4_096;
 
-/// If runs have fewer rows than this on average, each time is compared.
+/// The minimum average number of rows in a run. If runs are shorter, each time is compared.
 const RUN_ROWS_MIN: usize = 16;
 
 /// The times of a chunk as runs in ascending order.
@@ -34,8 +35,8 @@ pub(crate) struct TimeRun {
     last: i64,
     /// The mean difference of two adjacent times, rounded down.
     step: u64,
-    /// How far times are at most before and after the time that their row would have at equal steps. `None` if such a
-    /// distance exceeds 64 bits.
+    /// The maximum distance of times before (`early`) and after (`late`) the time that their row would have at equal
+    /// steps. `None` if such a distance exceeds 64 bits.
     early: Option<u64>,
     late: Option<u64>,
 }
@@ -67,8 +68,8 @@ impl TimeRuns {
         }
     }
 
-    /// For each of some rows whether a range contains its time. `times` returns the times of all rows of the chunk; it
-    /// is called only if they are needed.
+    /// Returns for each of some rows whether a range contains its time. `times` returns the times of all rows of the
+    /// chunk; it is called only if they are needed.
     pub(crate) fn within(
         &self,
         range: TimeRange,
@@ -88,8 +89,8 @@ impl TimeRuns {
         Ok(BooleanArray::new(mask.finish(), None))
     }
 
-    /// Those of some rows whose times are in a range, if [no row is earlier than the row before it](Self::is_in_order);
-    /// `None` otherwise. `times` is as for [`within`](Self::within).
+    /// Returns those of some rows whose times are in a range, if [no row is earlier than the row before
+    /// it](Self::is_in_order); `None` otherwise. `times` is as for [`within`](Self::within).
     pub(crate) fn adjacent(
         &self,
         range: TimeRange,
@@ -126,8 +127,8 @@ impl TimeRun {
         (self.end - self.start) as usize
     }
 
-    /// Those of some rows of the chunk that are in the run, and whose times are in a range. `times` is called only if
-    /// they are needed and were not `loaded` before.
+    /// Returns those of some rows of the chunk that are in the run, and whose times are in a range. `times` is called
+    /// only if they are needed and were not `loaded` before.
     fn within(
         &self,
         range: TimeRange,

@@ -19,7 +19,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many rows of a table in memory become one chunk, or several if they are in several slices.
+/// The number of rows of a table in memory that become one chunk, or several if they are in several slices.
 const RESIDENT_ROWS: usize = 131_072;
 
 /// A point in time, for tables of any time unit.
@@ -98,7 +98,7 @@ pub struct Cut {
     /// All tables of the source, copied or not.
     pub(super) source_tables: Vec<TableId>,
     pub(super) snapshot: CutSnapshot,
-    /// How many threads read it.
+    /// The number of threads that read it.
     pub(super) readers: usize,
     tables: Vec<CutTable>,
 }
@@ -301,12 +301,12 @@ impl Cut {
         self.is_whole
     }
 
-    /// When it was taken, in milliseconds since the Unix epoch.
+    /// Returns the time at which it was taken, in milliseconds since the Unix epoch.
     pub fn taken_ms(&self) -> i64 {
         self.taken_ms
     }
 
-    /// Its tables as a copy has them, ordered by number.
+    /// Returns the tables of the snapshot as a copy has them, ordered by number.
     pub fn tables(&self) -> &[CutTable] {
         &self.tables
     }

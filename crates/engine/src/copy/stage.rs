@@ -16,7 +16,7 @@ use atsdb_core::{
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// How many strings are sent to the target's dictionaries at a time.
+/// The number of strings that are sent to the target's dictionaries at a time.
 const STRINGS_PER_CALL: usize = 20_000;
 
 /// Chunks that the target lacks, each with the position of its table in the cut.
@@ -33,7 +33,7 @@ pub(super) struct CopyStage<'a> {
 
 /// The changes of one table of the target, and its chunks after the commit.
 pub(super) struct TargetTable {
-    /// Its number in the target.
+    /// The number of the table in the target.
     pub(super) id: TableId,
     /// Visible chunks to remove.
     pub(super) remove: Vec<ChunkId>,

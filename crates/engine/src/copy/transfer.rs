@@ -8,7 +8,7 @@ use crate::copy::stage::{CopyStage, TargetTable};
 use atsdb_core::{Error, NewChunk, Result, TableId};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Chunks are written in groups of about this many bytes.
+/// The approximate size in bytes of a group of chunks that are written together.
 const GROUP_BYTES: u64 = 4 << 20;
 /// Maximum number of chunks in a group if several threads read, so that each thread gets a group.
 const GROUP_CHUNKS_MAX: usize = 16;

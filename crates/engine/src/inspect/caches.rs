@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct CacheFigures {
     /// `preload`, `columns` or `pages`, in the order in which reads use them.
     pub name: &'static str,
-    /// Its folder. `None` for the memory of this process.
+    /// The folder of the cache; `None` for the memory of this process.
     pub folder: Option<PathBuf>,
     /// Lookups that found their column or page.
     pub hits: u64,

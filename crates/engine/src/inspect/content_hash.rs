@@ -16,7 +16,7 @@ use arrow::datatypes::{
 use atsdb_core::{Error, Result, Table, TimeRange};
 use twox_hash::XxHash3_64;
 
-/// How many rows of a table in memory are read at a time.
+/// The number of rows of a table in memory that are read at a time.
 const RESIDENT_ROWS: usize = 131_072;
 
 /// The content hash of one table.

@@ -28,7 +28,7 @@ impl ColumnBounds {
         Some(Self { min, max, null_count })
     }
 
-    /// The smallest and the largest value as integers; `None` if they are none.
+    /// Returns the smallest and the largest value as integers; `None` if the values are no integers.
     pub(super) fn integers(&self) -> Option<(i128, i128)> {
         let integer = |bound: &Option<Bound>| match bound {
             Some(Bound::Int(value)) => Some(i128::from(*value)),

@@ -18,13 +18,13 @@ use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How many values are tested at a time when the first one is looked for, or when those that match are counted.
+/// The number of values that are tested at a time to find the first one that matches, or to count those that match.
 const BLOCK_VALUES: usize = 256;
 
 /// A predicate prepared for stored columns.
 pub(crate) struct Condition {
     pub(crate) predicate: Predicate,
-    /// For a mapped column, for each index whether its string matches.
+    /// For each index of a mapped column, whether its string matches; `None` for other columns.
     pub(crate) matching: Option<BooleanArray>,
 }
 
@@ -176,7 +176,7 @@ impl Condition {
         }
     }
 
-    /// For each row whether it matches. `None` if that cannot be decided cheaply.
+    /// Returns for each row whether it matches; `None` if that cannot be decided cheaply.
     pub(crate) fn evaluate(&self, column: &Column, array: &ArrayRef) -> Result<Option<BooleanArray>> {
         match self.predicate.operator {
             Comparison::IsNull => return Ok(Some(is_null(array)?)),
@@ -230,8 +230,8 @@ fn is_empty_string(array: &ArrayRef) -> bool {
     bounds_of_strings(array).is_some_and(|(starts, ends)| starts == ends)
 }
 
-/// Where each text of an array starts and ends in its bytes, or each byte string. These show which of them are empty
-/// in much less time than it takes to compare the bytes of each.
+/// Returns the bytes at which each text or byte string of an array starts and ends. They show which texts are empty in
+/// much less time than it takes to compare the bytes of each. `None` for arrays of other types.
 fn bounds_of_strings(array: &ArrayRef) -> Option<(Int32Array, Int32Array)> {
     let offsets = match array.data_type() {
         DataType::Utf8 => array.as_string::<i32>().offsets(),

@@ -16,7 +16,7 @@ use atsdb_codec::{Membership, decode_membership, tuple_hashes};
 use atsdb_core::{ChunkDescriptor, ChunkEntry, Column, Error, Index, Result, Table, TableDefinition, TimeRange, Value};
 use std::sync::Arc;
 
-/// With more tuples than this an index is not used: false positives would keep almost every chunk.
+/// The maximum number of tuples for which an index is used. With more, false positives would keep almost every chunk.
 const TUPLES_MAX: usize = 1_024;
 
 /// The lookups in the indexes of a table.

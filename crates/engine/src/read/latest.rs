@@ -21,7 +21,7 @@ use std::ops::Range;
 pub struct LatestRows {
     /// The position in the table's definition of the mapped column that identifies the series.
     column: usize,
-    /// For each index of its dictionary, and last for NULL, the latest time read so far.
+    /// The latest time read so far for each index of its dictionary, and at the end for NULL.
     found: Vec<Option<i64>>,
     /// Series that the predicates of the scan exclude.
     ruled_out: Vec<bool>,

@@ -22,7 +22,7 @@ pub enum Comparison {
     In,
     /// NULL; no values.
     IsNull,
-    /// Not NULL; no values.
+    /// The value is not NULL. The predicate has no values.
     IsNotNull,
 }
 

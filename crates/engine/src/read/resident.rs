@@ -16,7 +16,7 @@ use atsdb_core::{Column, ConflictPolicy, Error, ErrorKind, Result, Table, TableD
 use atsdb_resident::{TableDraft, TableState};
 use std::sync::Arc;
 
-/// How many chunks are read before their rows are counted against the memory limit.
+/// The number of chunks that are read before their rows are counted against the memory limit.
 const CHUNKS_PER_STEP: usize = 64;
 
 impl ReadSnapshot {

@@ -246,7 +246,7 @@ impl Scan {
         ColumnBounds::of(&self.chunks, self.table.definition.columns.get(position)?)?.integers()
     }
 
-    /// For each index used, its name and how many of the remaining chunks its filters pruned.
+    /// Returns the name of each index that was used, and the number of the remaining chunks that its filters pruned.
     pub fn index_pruned(&self) -> &[(String, usize)] {
         &self.index_pruned
     }

@@ -188,8 +188,9 @@ impl Inner {
         }
     }
 
-    /// What `present` makes of a column, or of the filter of an index, that this process has in memory. It returns
-    /// `None` for an array of an older definition.
+    /// Returns the result of `present` for a column, or the filter of an index, that this process has in memory:
+    /// preloaded, or cached if `use_cache` is set. `None` if it has none. `present` returns `None` for an array of an
+    /// older definition.
     pub(crate) fn in_memory<T>(
         &self,
         chunk: ChunkUid,
@@ -202,7 +203,8 @@ impl Inner {
         preloaded.and_then(&present).or_else(|| cached().and_then(&present))
     }
 
-    /// Those columns of a chunk in stored form that are in memory, in the order requested; `None` for the others.
+    /// Returns the columns of a chunk that are in memory, in stored form and in the order requested; `None` for the
+    /// others.
     pub(crate) fn columns_in_memory(
         &self,
         descriptor: &ChunkDescriptor,

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Scan {
-    /// For each of some rows of a chunk whether its time is in the range that is read.
+    /// Returns for each of some rows of a chunk whether its time is in the range that is read.
     pub(crate) fn rows_in_range(&self, chunk: &ScanChunk, time: &Column, rows: Range<usize>) -> Result<BooleanArray> {
         let times = || self.times(chunk, time);
         // The runs of a long chunk are also found for a few rows, because later reads check whether it is in order.
@@ -21,8 +21,8 @@ impl Scan {
         }
     }
 
-    /// Those of some rows of a long chunk whose times are in the range that is read, if the chunk is in the order of
-    /// time. `None` otherwise.
+    /// Returns those of some rows of a long chunk whose times are in the range that is read, if the chunk is in the
+    /// order of time. `None` otherwise.
     pub(crate) fn adjacent_rows_in_range(
         &self,
         chunk: &ScanChunk,

@@ -55,7 +55,7 @@ pub(crate) struct Dictionary {
     written: RwLock<StringIndex>,
     /// The interners that writers have left, for the next ones.
     kept: Mutex<Vec<Interner>>,
-    /// Up to this many bytes of `written`, the dictionary is known to have room.
+    /// The number of bytes of `written` up to which the dictionary is known to have room.
     checked_bytes: AtomicU64,
 }
 

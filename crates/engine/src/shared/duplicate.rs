@@ -24,11 +24,11 @@ impl Shared {
         self.have_committed(std::slice::from_ref(id)) == [true]
     }
 
-    /// For each id, whether a batch of it, or one with a part of it, is committed, and as durable as the store was
-    /// opened for. This deliberately makes one commit. A plain read would not suffice: it may see a commit that is not
-    /// durable yet, and on a cluster it may be answered by a node that does not have the commit yet. The changes name a
-    /// chunk that cannot exist, so that the store either refuses them or reports the duplicate, and never records an
-    /// id.
+    /// Returns for each id whether a batch of it, or one with a part of it, is committed, and as durable as the store
+    /// was opened for. This deliberately makes one commit. A plain read would not suffice: it may see a commit that is
+    /// not durable yet, and on a cluster it may be answered by a node that does not have the commit yet. The changes
+    /// name a chunk that cannot exist, so that the store either refuses them or reports the duplicate, and never
+    /// records an id.
     pub(crate) fn have_committed(&self, ids: &[BatchId]) -> Vec<bool> {
         let remove = vec![(TableId(0), ChunkId(0))];
         let probe = |id: &BatchId| Change { batch: Some(id.clone()), remove: remove.clone(), ..Change::default() };

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
-/// The greatest values of each table that a batch has looked at.
+/// The greatest values of each table that a batch has examined.
 #[derive(Debug, Default)]
 pub(crate) struct GreatestKeys {
     moments: AtomicU64,
@@ -24,7 +24,7 @@ pub(crate) struct GreatestKey {
     pub(crate) version: DefinitionVersion,
     /// All chunks up to this number were considered, except for those that had been removed.
     pub(crate) newest: ChunkId,
-    /// For each key the greatest value in its growing column, or the least integer if there is none. `None` if it is
+    /// The greatest value in the growing column of each key, or the least integer if there is no value; `None` if it is
     /// not known.
     pub(crate) values: Vec<Option<i64>>,
     /// A snapshot that was begun earlier may have chunks that had been removed.
@@ -37,12 +37,12 @@ impl GreatestKeys {
         Moment(self.moments.fetch_add(1, Ordering::SeqCst))
     }
 
-    /// Returns what is known of a table.
+    /// Returns the greatest keys of a table, as far as they are known.
     pub(crate) fn of(&self, table: TableId) -> Option<GreatestKey> {
         self.tables.lock().get(&table).cloned()
     }
 
-    /// Notes what is known of a table now.
+    /// Notes the greatest keys of a table.
     pub(crate) fn note(&self, table: TableId, greatest: GreatestKey) {
         self.tables.lock().insert(table, greatest);
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Handle {
     pub(crate) shared: Arc<Shared>,
-    /// Only held: the threads end when the last handle with them is dropped.
+    /// The background threads, which end when the last handle that holds them is dropped.
     _threads: Arc<[Background]>,
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long sealing in other processes is paused after the latest change of a transaction, in milliseconds.
+/// The time for which sealing in other processes is paused after the latest change of a transaction, in milliseconds.
 const LEASE_MS: i64 = 600_000;
-/// How long a transaction waits for another process to finish sealing.
+/// The maximum time for which a transaction waits for another process to finish sealing.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WAIT_STEP: Duration = Duration::from_millis(20);
 

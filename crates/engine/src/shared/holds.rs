@@ -33,7 +33,7 @@ pub(crate) struct HoldState {
     /// The number of each hold, and the uptime at which it began.
     pub(crate) since: Vec<(u64, Duration)>,
     pub(crate) next: u64,
-    /// How many of them pause other processes, too.
+    /// The number of them that pause other processes, too.
     pub(crate) leased: usize,
 }
 

@@ -4,7 +4,7 @@
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-/// Stands for "no local number".
+/// The value that stands for "no local number".
 const NONE: u32 = u32::MAX;
 
 /// Distinct strings in order of arrival, numbered from 0.
@@ -13,8 +13,8 @@ pub(crate) struct Interner {
     table: HashTable<u32>,
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// For each string the one that followed it last time. Measurements arrive in rounds, so this guess usually makes
-    /// hashing unnecessary.
+    /// The string that followed each string last time, as an index. Measurements arrive in rounds, so this guess
+    /// usually makes hashing unnecessary.
     successors: Vec<u32>,
     previous: u32,
     /// The store's indices of the resolved strings, which come first.

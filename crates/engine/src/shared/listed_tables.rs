@@ -48,9 +48,9 @@ impl fmt::Debug for SharedTable {
 /// The tables of a store, by number.
 #[derive(Debug, Clone)]
 pub(crate) struct ListedTables {
-    /// Those that users see.
+    /// The tables that users see.
     pub(crate) shown: Arc<[Table]>,
-    /// Those that are hidden from users.
+    /// The tables that are hidden from users.
     pub(crate) hidden: Arc<[Table]>,
 }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// The assumed memory, if the system does not report how much there is.
 const BYTES_ASSUMED: usize = 4 << 30;
-/// Where Linux shows its control groups, and the file of a group that states its limit: those of version 2, then those
-/// of version 1.
+/// The folders in which Linux shows its control groups, each with the name of the file that states a group's limit: of
+/// version 2, then of version 1.
 const GROUPS: [(&str, &str); 2] =
     [("/sys/fs/cgroup", "memory.max"), ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")];
 

@@ -125,7 +125,8 @@ impl CompiledChecks {
     }
 }
 
-/// What conditions depend on in the columns of a table.
+/// Returns the properties of a table's columns on which compiled conditions depend: id, name, type, and whether the
+/// column is mapped.
 fn shapes_of(definition: &TableDefinition) -> impl Iterator<Item = (ColumnId, &str, ColumnType, bool)> {
     let columns = definition.columns.iter();
     columns.map(|column| (column.id, column.name.as_str(), column.column_type, column.map.is_some()))
@@ -143,7 +144,7 @@ mod tests {
     use arrow::array::{AsArray, Int64Array};
     use arrow::datatypes::Int64Type;
 
-    /// Is false for the number of its text.
+    /// A condition that is false for this number.
     struct Differs(i64);
 
     impl RowCondition for Differs {

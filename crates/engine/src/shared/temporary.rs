@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 /// The last number given to a temporary table of this process.
 static LAST_NUMBER: AtomicI64 = AtomicI64::new(0);
 
-/// What happens to a temporary table when a transaction is committed.
+/// The effect of a commit on a temporary table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnCommit {
     /// Its rows stay.

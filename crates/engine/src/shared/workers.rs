@@ -25,7 +25,7 @@ impl Workers {
         Self { thread_count, sender: OnceLock::new() }
     }
 
-    /// How many jobs run at once.
+    /// Returns the number of jobs that run at once.
     pub(crate) fn thread_count(&self) -> usize {
         self.thread_count
     }

@@ -14,9 +14,9 @@ const ROWS_MAX: u64 = 1 << 26;
 pub(crate) struct KeyChoice {
     /// The version of the table's definition, and the columns.
     chosen: Option<(DefinitionVersion, Vec<ColumnId>)>,
-    /// For how many rows the key is used after each choice.
+    /// The number of rows for which the key is used after each choice.
     rows: u64,
-    /// For how many of these rows it was not used yet.
+    /// The number of these rows for which it was not used yet.
     rows_left: u64,
 }
 

@@ -22,7 +22,7 @@ use atsdb_core::{
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// With fewer rows than this no series key is chosen.
+/// The minimum number of rows for which a series key is chosen.
 const KEY_ROWS_MIN: usize = 256;
 
 /// A column or an index, which has a page in each new chunk.

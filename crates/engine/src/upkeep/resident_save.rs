@@ -8,7 +8,7 @@ use crate::shared::handle::Handle;
 use crate::shared::hold::SealingHold;
 use atsdb_core::{CommitOutcome, Error, ErrorKind, Result, Table};
 
-/// How often saving is attempted while other processes replace the chunks.
+/// The maximum number of attempts to save while other processes replace the chunks.
 const ATTEMPTS_MAX: usize = 10;
 
 /// Saves the rows of tables in memory, and returns how many there are.

@@ -7,7 +7,7 @@ use crate::shared::commit::RefusedChange;
 use atsdb_core::{Change, ChunkEntry, DefinitionGuard, ErrorKind, Result, Table, TableId, TimeRange};
 use std::sync::Arc;
 
-/// How often retention of a table is attempted while other writers change it.
+/// The maximum number of attempts at the retention of a table while other writers change it.
 const ATTEMPTS_MAX: usize = 5;
 
 /// The result of retention.

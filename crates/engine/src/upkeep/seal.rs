@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How often sealing a slice is attempted for a caller while other writers change it.
+/// The maximum number of attempts to seal a slice for a caller while other writers change it.
 const ATTEMPTS_MAX: usize = 5;
 
 /// A listing of a table's chunks is used until slices of this many bytes have been sealed: while its snapshot is held,

@@ -14,7 +14,7 @@ pub enum TextKind {
     Bool,
     /// An array, or a struct.
     Nested,
-    /// Anything else.
+    /// Any other value.
     Text,
 }
 

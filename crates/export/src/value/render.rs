@@ -16,7 +16,7 @@ use std::io::Write;
 use std::ops::Range;
 
 impl<'a> Cells<'a> {
-    /// Looks the column's type up once, so that a value costs no more than its text.
+    /// Chooses the rendering by the column's type once, so that a value costs no more than its text.
     pub fn new(array: &'a dyn Array) -> Result<Self> {
         let (kind, render) = renderer(array)?;
         Ok(Self { nulls: array.logical_nulls(), kind, render, json: lists_as_json(array)? })

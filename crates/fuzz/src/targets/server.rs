@@ -1,4 +1,4 @@
-//! What clients send to a server: PostgreSQL's protocol, and Arrow streams.
+//! Fuzz targets for the bytes that clients send to a server: PostgreSQL's protocol, and Arrow streams.
 
 use super::corpus::without_checksum;
 use crate::target::Target;

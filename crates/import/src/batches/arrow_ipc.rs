@@ -7,10 +7,10 @@ use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamDecoder;
 use std::io::Read;
 
-/// What a file begins with, and the padding after it.
+/// The mark at the beginning of a file, and the padding after it.
 const FILE_MARK: &[u8; 8] = b"ARROW1\0\0";
 
-/// How much is read at once. A message that claims to be longer gets its memory as its bytes arrive.
+/// The bytes that are read at once. A message that claims to be longer gets its memory as its bytes arrive.
 const READ_BYTES: u64 = 256 << 10;
 
 /// Whether a file begins as one of Arrow IPC: with the mark of a file, or with a message of a stream.

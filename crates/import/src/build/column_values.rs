@@ -63,7 +63,7 @@ pub(crate) struct Values<T> {
     /// Made with the first NULL.
     pub(crate) valid: Option<Vec<bool>>,
     pub(crate) wrong: Vec<InvalidValue>,
-    /// Which texts were NULL, or kept.
+    /// The texts that were NULL, or were kept, with their numbers.
     pub(crate) counts: NullCounts,
 }
 

@@ -55,7 +55,7 @@ fn are_most_lines(text: &[u8], is_such: impl Fn(&[u8]) -> bool) -> bool {
     count > 1 && such_count * 2 > count
 }
 
-/// How many times several blanks are between two words of a line.
+/// Returns the number of gaps of several blanks between words of a line.
 fn gap_count(line: &[u8]) -> usize {
     line.split(|byte| *byte != b' ').filter(|blanks| blanks.len() > 1).count()
 }

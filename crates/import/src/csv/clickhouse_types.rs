@@ -42,7 +42,7 @@ const TEXTS: [&str; 4] = ["Enum8", "Enum16", "FixedString", "String"];
 pub(crate) const TYPES_LEFT_OUT: &str = "the line below the names has types of ClickHouse and is left out: strings stay \
                                          text, other types are chosen from the values";
 
-/// Which columns are texts, if all cells of a record are types.
+/// Returns for each column whether it is text; `None` unless all cells of the record are types.
 pub(crate) fn text_columns(cells: &[String]) -> Option<Vec<bool>> {
     let columns = cells.iter().map(|cell| is_text_type(cell)).collect::<Option<Vec<_>>>()?;
     (!columns.is_empty()).then_some(columns)

@@ -18,7 +18,7 @@ use crate::options::selection::{proper_names, repeated_note};
 use crate::records::Field;
 use atsdb_core::escapes::unescaped;
 
-/// How many bytes are inspected.
+/// The number of bytes that are inspected.
 pub(crate) const LOOK_BYTES: u64 = 256 << 10;
 
 /// How to read one file of separated values.
@@ -33,17 +33,19 @@ pub(crate) struct Dialect {
     /// The fields of the header, as they are written. Empty without one, if the caller names the fields, and if none of
     /// them is a text: such a record may have values.
     pub(crate) header: Vec<Vec<u8>>,
-    /// Which fields are texts, by the types of ClickHouse in the record below the header. Empty without such a record.
+    /// For each field, whether it is text by the types of ClickHouse in the record below the header. Empty without such
+    /// a record.
     pub(crate) text_columns: Vec<bool>,
-    /// How many records below the header have units, and are left out.
+    /// The number of records below the header that have units and are skipped.
     unit_count: usize,
     /// The end of the lines before the first record.
     pub(crate) preamble_end: usize,
-    /// How many of these lines are comments.
+    /// The number of these lines that are comments.
     pub(crate) comment_count: u64,
     /// Notes for the user.
     pub(crate) notes: Vec<String>,
-    /// How many of the last fields have no column: they have no name, and are empty in each record that was inspected.
+    /// The number of fields at the end that have no column: they have no name, and are empty in each record that was
+    /// inspected.
     pub(crate) empty_count: usize,
     /// Whether blanks around text are padding, as in the names of the columns.
     pub(crate) is_padded: bool,
@@ -196,7 +198,8 @@ struct DeclaredTypes {
     end: usize,
 }
 
-/// The types of ClickHouse below the first record, if it is the header. A list of names of types is none.
+/// Returns the types of ClickHouse below the first record, if that is the header. A header is not assumed above a list
+/// whose values are names of types.
 fn types_below(separator: Separator, text: &[u8], options: &Options, nulls: &NullTexts) -> Option<DeclaredTypes> {
     if options.header == Some(false) || options.names.is_some() {
         return None;

@@ -18,9 +18,9 @@ use std::collections::HashSet;
 /// The groups above the names of columns.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    /// For each column the text of its group; empty without one.
+    /// The text of each column's group; empty without one.
     names: Vec<String>,
-    /// Where the record of the columns' names begins.
+    /// The byte at which the record of the columns' names begins.
     pub(crate) end: usize,
 }
 
@@ -81,7 +81,7 @@ impl Groups {
         are_names.then_some(Self { names: groups, end: second })
     }
 
-    /// The note that tells users how these names came about.
+    /// Returns the note that says how these names were formed.
     pub(crate) fn note(names: &[String]) -> Option<String> {
         let last = names.last()?;
         Some(format!("the header has two lines, whose texts are joined: {}; --skip leaves lines out", shown(last)))

@@ -53,7 +53,7 @@ pub(crate) fn is_header(text: &[u8], head: &[Field], columns: &[Facts], nulls: &
         || counts_above(text, head, columns, nulls)
 }
 
-/// How many words of a line of a log may come before the end of its time.
+/// The maximum number of words in a line of a log before the end of its time.
 const LOG_WORDS: usize = 8;
 
 /// Whether a record is a single text with a time of day among its first words, with or without a date:
@@ -78,7 +78,7 @@ pub(crate) fn is_stamp(text: &[u8], field: Field, nulls: &NullTexts) -> bool {
 /// The years that may be names of columns.
 const YEARS: std::ops::RangeInclusive<i64> = 1_000..=2_999;
 
-/// Whether the fields after a name count years or days, with equal steps, above values that are none, or are months,
+/// Returns whether the fields after a name count years or days, with equal steps, above other values, or are months,
 /// quarters or weeks above numbers: `country,2020,2021` above `Germany,1.5,2`.
 fn counts_above(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
     let facts: Vec<Facts> = head.iter().map(|field| facts_of(text, *field, nulls)).collect();

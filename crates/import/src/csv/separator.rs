@@ -61,8 +61,8 @@ impl Separator {
         Self { has_runs: true, ..Self::new(b' ') }
     }
 
-    /// Where the next record starts at or after `from`: behind blanks and empty lines, if any number of blanks
-    /// separates.
+    /// Returns the byte at which the next record starts at or after `from`: behind blanks and empty lines, if any
+    /// number of blanks separates.
     #[inline]
     fn record_start(self, text: &[u8], from: usize) -> usize {
         if !self.has_runs || from >= text.len() {

@@ -10,7 +10,7 @@ use crate::records::{BadRecord, Field, Records};
 /// The bytes that begin some files in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How many bytes at the end of a block are inspected again with the next block.
+/// The number of bytes at the end of a block that are inspected again with the next block.
 const ABOVE_BYTES_MAX: usize = 64 << 10;
 
 /// Whether these are the fields of the header.
@@ -50,8 +50,9 @@ pub(crate) fn remove_headers(
     records.header_count += (count - records.count() - bad.len()) as u64;
 }
 
-/// Where the last records of a block begin that the next block must know to find the header of another table: those
-/// around an empty line. The end of the block if there is none near its end, where `rest` follows.
+/// Returns the byte at which the last records of a block begin that the next block must know to find the header of
+/// another table: those around an empty line. It is the end of the block if there is none near its end, where `rest`
+/// follows.
 pub(crate) fn above_start(separator: Separator, block: &[u8], rest: &[u8]) -> usize {
     if separator.has_empty_records {
         return block.len();

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// With more distinct texts a dictionary saves no space.
+/// The maximum number of distinct texts that are counted. With more, a dictionary saves no space.
 pub(crate) const DISTINCT_MAX: usize = 1_000_000;
 
 /// A hash of 64 bits, good enough to count by: with a million texts the chance that two share one is 1 in 37 million.

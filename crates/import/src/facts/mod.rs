@@ -38,7 +38,7 @@ pub(crate) mod kind {
     pub(crate) const DATE: u16 = 1 << 6;
     /// Dates with a time of day.
     pub(crate) const STAMP: u16 = 1 << 7;
-    /// Anything else.
+    /// Any other text.
     pub(crate) const TEXT: u16 = 1 << 8;
     /// Numbers with a decimal comma.
     pub(crate) const COMMA: u16 = 1 << 9;
@@ -60,7 +60,7 @@ pub(crate) mod kind {
     pub(crate) const TIMES: u16 = DATE | STAMP;
 }
 
-/// Which orders of day and month were seen, as bits of [`Facts::orders`].
+/// The orders of day and month that were seen, as bits of [`Facts::orders`].
 pub(crate) mod orders {
     /// A first number above 12.
     pub(crate) const DAY_FIRST: u8 = 1;
@@ -108,7 +108,7 @@ pub(crate) struct Facts {
     pub(crate) is_written: bool,
     /// NULLs.
     pub(crate) null_count: u64,
-    /// Which texts made them, quoted ones left out.
+    /// The texts that made them, without quoted ones.
     pub(crate) nulls: NullCounts,
     /// Bits of [`kind`].
     pub(crate) kinds: u16,

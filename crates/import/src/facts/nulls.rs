@@ -33,10 +33,10 @@ impl WordSet {
     }
 }
 
-/// Why a field is NULL.
+/// The reason why a field is NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NullField {
-    /// There is nothing in it.
+    /// The field is empty.
     Empty,
     /// It is this text of the [`NullTexts`].
     Text(usize),
@@ -82,7 +82,7 @@ impl NullTexts {
         if self.find(bytes).is_some() { None } else { Some(bytes) }
     }
 
-    /// Which NULL the field of a column that is not text is.
+    /// Returns the reason why the field of a column that is not text is NULL; `None` if it has a value.
     pub(crate) fn null(&self, field: Field, text: &[u8]) -> Option<NullField> {
         self.find(field.bytes(text).trim_ascii())
     }

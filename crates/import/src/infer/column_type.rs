@@ -46,8 +46,9 @@ pub(crate) fn column_type(facts: &Facts, kinds: u16, options: &Options) -> (Colu
     (ColumnType::Text, why_text(facts))
 }
 
-/// Why values that may be dates are not read as such: the order of day, month and year is unknown, as in `3/4/05` and
-/// `31.12.23`, or all of them may be two years each, as in `2010-11`.
+/// Returns the note that says why values that may be dates are not read as such: the order of day, month and year is
+/// unknown, as in `3/4/05` and `31.12.23`, or all of them may be two years each, as in `2010-11`. `None` for other
+/// values.
 pub(crate) fn why_no_dates(facts: &Facts, options: &Options) -> Option<&'static str> {
     if facts.has_short_years && facts.orders == orders::EITHER && options.date_order.is_none() {
         Some("its values may be dates, of which none shows which number is the day; --date-order reads them as dates")

@@ -1,4 +1,4 @@
-//! Which words that usually mean NULL a text column keeps: see [`nulls`](crate::facts::nulls).
+//! Chooses the words that usually mean NULL and that a text column keeps: see [`nulls`](crate::facts::nulls).
 
 use crate::facts::nulls::{NullCounts, WordSet};
 use crate::infer::maps::map_of;
@@ -8,8 +8,8 @@ use crate::infer::maps::map_of;
 pub(crate) struct WordUse<'a> {
     /// The number of occurrences.
     pub(crate) counts: &'a NullCounts,
-    /// For a text column that may keep them: its other distinct texts, as far as they were counted, and how many
-    /// values have them. `None` for columns of other types.
+    /// The number of the other distinct texts of a text column that may keep words, `None` if they were not counted,
+    /// and the number of values that have them. `None` for columns of other types.
     pub(crate) texts: Option<(Option<usize>, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Which columns of text are mapped, and how wide their indices are.
+//! Decides which columns of text are mapped, and with which width of indices.
 
 use atsdb_core::MapWidth;
 

@@ -1,4 +1,4 @@
-//! What facts mean for a table. No files are read here.
+//! Infers the properties of a table from facts about its columns. No files are read here.
 //!
 //! Owned here: the types of columns ([`column_type`]), which column is the time ([`time_column`]), which columns are
 //! mapped ([`maps`]), which words are kept as text ([`kept_words`]), the width of slices ([`slices`]), how numbers are

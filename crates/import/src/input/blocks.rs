@@ -48,7 +48,8 @@ pub(crate) struct Block {
     pub(crate) first_line: u64,
     /// Whether this is the first block of the file.
     pub(crate) is_first: bool,
-    /// How many of the first bytes are the last records of the block before, if another table may begin after them.
+    /// The number of bytes at the beginning that are the last records of the block before, if another table may begin
+    /// after them.
     pub(crate) above: usize,
 }
 
@@ -59,7 +60,7 @@ pub(crate) struct BlockReader<'a> {
     file: usize,
     format: RecordFormat,
     carry: Vec<u8>,
-    /// How many of the first bytes of `carry` are those of the block before.
+    /// The number of bytes at the beginning of `carry` that are those of the block before.
     above: usize,
     line: u64,
     is_first: bool,

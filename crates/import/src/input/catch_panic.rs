@@ -9,7 +9,7 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does the work. `Err` is the message of a panic. Panics in other threads are reported by the previous hook.
+/// Runs the work. `Err` is the message of a panic. Panics in other threads are reported by the previous hook.
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOKED: Once = Once::new();
     HOOKED.call_once(|| {

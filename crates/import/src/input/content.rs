@@ -21,7 +21,7 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// How many bytes at a file's beginning show its compression.
+    /// The number of bytes at a file's beginning that show its compression.
     pub(crate) const HEAD_BYTES: u64 = 4;
 
     /// The compression of a file that begins with these bytes.

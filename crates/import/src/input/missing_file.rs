@@ -1,4 +1,4 @@
-//! What to say about a file that cannot be opened.
+//! Errors about files that cannot be opened.
 
 use atsdb_core::name::nearest_name;
 use atsdb_core::{Error, ErrorKind};
@@ -18,7 +18,8 @@ pub fn cannot_open(path: &Path, error: io::Error) -> Error {
     }
 }
 
-/// What may have been meant by the path of a file that does not exist.
+/// Returns the hint about the path of a file that does not exist: a missing folder, or a file with a similar name, if
+/// there is one.
 fn hint(path: &Path) -> String {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.exists() {

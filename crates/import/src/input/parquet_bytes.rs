@@ -68,7 +68,7 @@ fn of_file(file: &PositionedFile, start: u64, length: usize) -> Result<Bytes> {
 /// Reads a file elsewhere from a place on.
 struct PieceReader {
     pieces: Arc<dyn Pieces>,
-    /// Where the next step begins.
+    /// The byte of the file at which the next step begins.
     at: u64,
     step: io::Cursor<Vec<u8>>,
 }

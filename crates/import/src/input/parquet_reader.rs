@@ -160,7 +160,7 @@ fn with_declared_types(schema: &SchemaRef, metadata: &ParquetMetaData) -> Schema
 }
 
 /// The schema with a change of each field, or of the elements of a list, by the type of the values in Parquet. The
-/// change is told whether these are elements.
+/// last argument of the change says whether these are elements.
 fn with_parquet_types(
     schema: &SchemaRef,
     metadata: &ParquetMetaData,
@@ -231,7 +231,7 @@ fn whole_interval(rest: IntervalDayTime, months: i32, is_signed: bool) -> Result
     ))
 }
 
-/// Where the values of columns are.
+/// Returns the ranges of bytes with the values of the wanted columns.
 fn wanted_ranges(metadata: &ParquetMetaData, mask: &ProjectionMask) -> Vec<Range<u64>> {
     let of_group = |group: &RowGroupMetaData| {
         let wanted = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));

@@ -24,23 +24,24 @@ pub(crate) struct RecordParser {
     pub(crate) format: RecordFormat,
     /// Names of the fields; an empty one is not read.
     pub(crate) names: Vec<String>,
-    /// For separated values.
+    /// The dialect of separated values; `None` for other formats.
     pub(crate) dialect: Option<Dialect>,
-    /// For separated values with columns that become rows; `names` are then those of the new records.
+    /// The columns of separated values that become rows; `None` without them. `names` are then those of the new
+    /// records.
     pub(crate) unpivot: Option<Unpivot>,
     /// The texts that mean NULL.
     pub(crate) nulls: NullTexts,
     /// Whether bad records are skipped.
     pub(crate) skip_bad: bool,
-    /// For JSON arrays: how many of the first ones are the header: names, and types below them.
+    /// The number of the first JSON arrays that are the header: names, and types below them.
     pub(crate) array_header_count: usize,
-    /// For JSON arrays: which columns are texts, by the types in their header; empty without types.
+    /// For each column of JSON arrays, whether it is text by the types in their header; empty without types.
     pub(crate) array_text_columns: Vec<bool>,
     /// Whether the records are features of GeoJSON.
     pub(crate) is_geojson: bool,
-    /// For JSON objects: the names of objects in any file, which are no columns.
+    /// The names of objects within JSON objects of any file, which are no columns.
     pub(crate) objects: Arc<HashSet<String>>,
-    /// For JSON objects: the names whose objects stay text, because the table has columns of JSON for them.
+    /// The names within JSON objects whose objects stay text, because the table has columns of JSON for them.
     pub(crate) documents: Arc<Vec<String>>,
 }
 
@@ -174,7 +175,7 @@ impl RecordParser {
     }
 }
 
-/// What to do with a file in which another table may begin in this line.
+/// Returns the hint for a file in which another table may begin in this line.
 fn tables_hint(separator: Separator, line: u64) -> String {
     let before = line.saturating_sub(1);
     let above = match separator.quoting {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 use std::thread::Builder;
 
-/// Blocks that may be read and not yet delivered, for each thread.
+/// The maximum number of blocks, for each thread, that are read and not yet delivered.
 const WINDOW_PER_THREAD: usize = 2;
 
 struct BlockSource<S> {

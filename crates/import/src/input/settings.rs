@@ -5,7 +5,8 @@
 use crate::input::format::HEAD_BYTES;
 use std::collections::HashSet;
 
-/// What a text of this beginning is, and a hint.
+/// Returns what a text is that begins with `head`, in words such as `is YAML`, and a hint. `None` unless it is YAML or
+/// a configuration file.
 pub(crate) fn settings_format(head: &[u8]) -> Option<(&'static str, &'static str)> {
     let text = std::str::from_utf8(&head[..whole_bytes(head)]).ok()?;
     let lines: Vec<&str> = text.lines().filter(|line| !is_comment(line)).collect();
@@ -19,7 +20,7 @@ pub(crate) fn settings_format(head: &[u8]) -> Option<(&'static str, &'static str
     }
 }
 
-/// The bytes without the last line, if that may be cut off.
+/// Returns the number of bytes without the last line, if that may be cut off.
 fn whole_bytes(head: &[u8]) -> usize {
     // Blanks at the beginning of the file are not part of the head.
     let is_whole = (head.len() as u64) + 64 < HEAD_BYTES;

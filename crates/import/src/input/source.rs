@@ -42,13 +42,14 @@ enum InputSource {
 /// One file of an import.
 #[derive(Debug)]
 pub(crate) struct ImportFile {
-    /// Its name in messages: the path or the URL as it was given. A part of a file follows `#`.
+    /// The name of the file in messages: the path or the URL as it was given. A part of a file follows `#`.
     pub(crate) name: String,
-    /// Its name without folders. That of a file of an archive is without the archive.
+    /// The name of the file without folders. That of a file of an archive is without the archive.
     bare_name: String,
     /// The size in bytes of what is read.
     pub(crate) byte_count: u64,
-    /// For a sheet, a file of a zip archive, or the columns of a JSON document: the size of the file that it is in.
+    /// The size in bytes of the file that contains a sheet, a file of a zip archive, or the columns of a JSON document;
+    /// `None` for other files.
     outer_bytes: Option<u64>,
     /// Its format.
     pub(crate) format: Format,
@@ -58,9 +59,9 @@ pub(crate) struct ImportFile {
     pub(crate) lines: Option<Arc<LineTable>>,
     /// Notes for the user.
     pub(crate) notes: Vec<String>,
-    /// For a table of another database: columns, and what to say about their types.
+    /// The columns of a table of another database with remarks about their types.
     pub(crate) remarks: Vec<(String, String)>,
-    /// For a table of another database: the names of columns that were not read.
+    /// The names of columns of a table of another database that were not read.
     pub(crate) left_out: Vec<String>,
     location: InputSource,
     compression: Compression,

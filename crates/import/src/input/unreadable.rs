@@ -52,7 +52,8 @@ pub(crate) fn refuse_unreadable(
 
 const UTF_16: &str = "seems to be UTF-16 without a byte order mark";
 
-/// What a text that cannot be imported is, and a hint. `is_json` says that its extension is one of JSON.
+/// Returns what a text that cannot be imported is, in words such as `is XML`, and a hint. `None` if it may be imported.
+/// `is_json` says that its extension is one of JSON.
 fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static str)> {
     const EXPORT: &str = "export its rows as CSV";
     let bare = without_mark(head);
@@ -101,7 +102,8 @@ fn begins_with(head: &[u8], start: &str) -> bool {
     head.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
 }
 
-/// Whether a text begins with an element. Names of columns in angle brackets (`<DATE>,<OPEN>`) are none.
+/// Returns whether a text begins with an element of markup. Names of columns in angle brackets (`<DATE>,<OPEN>`) are no
+/// elements.
 fn is_markup(head: &[u8]) -> bool {
     let is_open = matches!(head, [b'<', letter, ..] if letter.is_ascii_alphabetic()) || head.starts_with(b"<!--");
     is_open && (memchr::memmem::find(head, b"</").is_some() || memchr::memmem::find(head, b"/>").is_some())

@@ -16,7 +16,7 @@ const BUFFER_BYTES: (usize, usize) = (1 << 10, 256 << 10);
 pub(crate) struct NestedItem {
     /// The position of its list.
     pub(crate) list: usize,
-    /// Its number in the list, from 1.
+    /// The number of the item in the list, from 1.
     pub(crate) number: u64,
 }
 

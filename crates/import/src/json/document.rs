@@ -129,7 +129,8 @@ impl JsonRecords {
         }
     }
 
-    /// The records of an object that has a list for each column.
+    /// Reads the records of an object that has a list for each column. Fails if the lists are nested or of different
+    /// lengths.
     fn of_columns(name: &str, outline: &Outline, object: usize, options: &Options) -> Result<Self> {
         let columns: Vec<List> = outline.lists.iter().filter(|list| list.object == Some(object)).cloned().collect();
         let Some(first) = columns.first() else { return Ok(Self::default()) };
@@ -158,8 +159,8 @@ impl JsonRecords {
     }
 }
 
-/// What becomes of a document of several lists of values, which may be meant as columns. `table` is the path of an
-/// object that holds nothing but lists.
+/// Returns the note about a document of several lists of values that becomes one row, although the lists may be meant
+/// as columns. `None` for fewer than two lists. `table` is the path of an object that holds nothing but lists.
 fn one_row_note(lists: &[List], table: Option<&str>) -> Option<String> {
     let of_values = |list: &&List| list.element == Element::Scalar;
     let paths: Vec<&str> = lists.iter().filter(of_values).map(|list| list.path.as_str()).collect();
@@ -177,7 +178,7 @@ fn one_row_note(lists: &[List], table: Option<&str>) -> Option<String> {
     })
 }
 
-/// What becomes of a document in which the members of an object may be the records.
+/// Returns the note about a document that becomes one row, although the members of an object may be the records.
 fn keyed_note(keyed: &KeyedObjects) -> String {
     let (path, count) = (keyed.names.join("."), keyed.count);
     let (of, path) =

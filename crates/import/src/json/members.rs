@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read, Write};
 /// The name of the column that gets the names of the members.
 const KEY: &str = "key";
 
-/// Why the members of an object are no records.
+/// The reason why the members of an object are no records.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MembersFault {
     /// The document has no such object.
@@ -80,7 +80,8 @@ pub(crate) fn write_members(document: impl Read, path: &str, out: &mut impl Writ
     }
 }
 
-/// What is left of a path in the member of this name, if it leads there.
+/// Returns the rest of a path inside of the member of this name, empty at its end; `None` if the path does not lead
+/// there.
 fn path_inside<'a>(path: &'a str, name: &[u8]) -> Option<&'a str> {
     let inside = path.strip_prefix(std::str::from_utf8(name).ok()?)?;
     if inside.is_empty() { Some(inside) } else { inside.strip_prefix('.') }
@@ -111,7 +112,7 @@ fn has_key(object: &[u8]) -> bool {
     false
 }
 
-/// The bytes of a document, of which the next one may be looked at.
+/// The bytes of a document. The next byte can be read ahead.
 struct Document<R> {
     bytes: io::Bytes<BufReader<R>>,
     ahead: Option<u8>,

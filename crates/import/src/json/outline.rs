@@ -32,7 +32,7 @@ pub(crate) struct List {
     pub(crate) end: u64,
     /// The line of its start, from 1.
     pub(crate) line: u64,
-    /// Its own name, as in the document: the last one of the path.
+    /// The name of the list or object in the document, the last one of the path.
     pub(crate) name: String,
     /// The position of its object among those of the outline. `None` for a list that is the whole document.
     pub(crate) object: Option<usize>,
@@ -80,7 +80,7 @@ struct OpenObject {
     key: String,
     /// The key of a member that is not a list.
     other: Option<String>,
-    /// Its position among the outline's objects, once it has a list.
+    /// The position among the outline's objects; `None` until the object has a list.
     position: Option<usize>,
     /// The number of its members.
     member_count: u64,

@@ -39,8 +39,8 @@ pub(crate) fn last_end_of(text: &[u8], opening: u8, closing: u8) -> Cut {
     Cut { end, open }
 }
 
-/// Where to continue after a bad record: at its own end, or at the next line that begins a record, if that comes
-/// first.
+/// Returns the byte at which to continue after a bad record: at its own end, or at the next line that begins a record,
+/// if that comes first.
 fn behind_bad(text: &[u8], start: usize, opening: u8) -> usize {
     let closing = if opening == b'[' { b']' } else { b'}' };
     let line = memchr::memmem::find(&text[start + 1..], &[b'\n', opening]);
@@ -83,7 +83,7 @@ pub(crate) fn string_end(text: &[u8], quote: usize) -> Option<usize> {
 /// The names of a file's columns, in order of appearance.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
-    /// In order.
+    /// The names in order.
     pub(crate) list: Vec<String>,
     positions: HashMap<String, usize>,
     /// The position that is asked for next if the records have the same names in the same order.
@@ -97,7 +97,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// These names; `may_grow` adds others as they appear.
+    /// Creates a list of these names. With `may_grow`, others are added as they appear.
     pub(crate) fn new(list: &[String], may_grow: bool) -> Self {
         let positions = list.iter().enumerate().map(|(position, name)| (name.clone(), position)).collect();
         Self { list: list.to_vec(), positions, next: 0, may_grow, ..Self::default() }

@@ -1,4 +1,4 @@
-//! What the caller of an import says and receives. Nothing here reads a file.
+//! The types that the caller of an import passes and receives. Nothing here reads a file.
 //!
 //! Owned here: the options and the [`Sink`], the report ([`report`]), the choice and the names of columns
 //! ([`selection`]), the encoding of texts ([`encoding`]), separators ([`delimiter`]), and the key of a new table
@@ -93,7 +93,7 @@ pub struct UnpivotChoice {
 }
 
 impl UnpivotChoice {
-    /// These columns become rows, with their names in the column `name` and their values in the column `value`.
+    /// Makes these columns rows, with their names in the column `name` and their values in the column `value`.
     pub fn new(columns: Vec<String>) -> Self {
         Self { columns, name: "name".to_owned(), value: "value".to_owned() }
     }
@@ -220,7 +220,7 @@ impl fmt::Debug for Input {
 
 /// A file elsewhere that is read piece by piece.
 pub trait Pieces: fmt::Debug + Send + Sync {
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     fn byte_count(&self) -> u64;
 
     /// The bytes that were fetched.

@@ -1,4 +1,4 @@
-//! What the caller learns of an import: its progress, its result, and the records that were skipped.
+//! Reports to the caller of an import: its progress, its result, and the records that were skipped.
 
 use atsdb_core::{Error, Result, TableDefinition};
 

@@ -40,7 +40,7 @@ pub(crate) fn source_name(options: &Options, name: &str) -> Option<String> {
     source.filter(|source| table_name(options, source).is_some())
 }
 
-/// Says for each of a table's columns whether the options choose it, so that its source need not send the others. A
+/// Returns for each of a table's columns whether the options choose it, so that its source need not send the others. A
 /// column that the options name and that is not there is an error only if the table is the `only` input.
 ///
 /// # Errors
@@ -127,7 +127,7 @@ fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// How many names a note shows.
+/// The maximum number of names in a note.
 const NAMES_SHOWN: usize = 4;
 
 /// A note about names that occur several times, which get numbers.

@@ -60,10 +60,10 @@ pub(crate) struct PlanColumn {
     pub(crate) kept_words: WordSet,
 }
 
-/// What decides whether and how a column is mapped.
+/// The rule that decides whether a column is mapped, and with which width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MapRule {
-    /// The map is fixed.
+    /// The column has the map of its definition, or none.
     Fixed,
     /// The values decide whether there is a map, and its width.
     Free,

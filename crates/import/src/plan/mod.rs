@@ -29,7 +29,7 @@ use atsdb_core::{Error, Result, TableDefinition};
 pub(crate) struct Plan {
     /// The table.
     pub(crate) definition: TableDefinition,
-    /// In the definition's order.
+    /// The columns in the definition's order.
     pub(crate) columns: Vec<PlanColumn>,
     /// Whether the plan is based on all values, so that a value that does not fit is an error.
     pub(crate) is_definitive: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Plan {
     pub(crate) has_open_commas: bool,
     /// Whether the slice width follows from the rows.
     pub(crate) is_slice_free: bool,
-    /// For the report.
+    /// The notes for the report.
     pub(crate) notes: Vec<String>,
 }
 

@@ -25,7 +25,7 @@ use std::thread::Builder;
 
 /// The size of one piece in bytes.
 const PIECE_BYTES: usize = 4 << 20;
-/// A longer line is not plain.
+/// The maximum size in bytes of a plain line.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
 /// The format of the file.

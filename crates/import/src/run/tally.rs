@@ -1,4 +1,4 @@
-//! What is counted while rows are built.
+//! The counts and bounds that are collected while rows are built.
 
 use crate::build::column_values::Inexact;
 use crate::build::{BuiltRows, UncountedColumns};
@@ -15,7 +15,7 @@ const DISTINCT_TOTAL_MAX: usize = 2_500_000;
 pub(crate) struct Tally {
     pub(crate) row_count: u64,
     pub(crate) time_bounds: Option<(i64, i64)>,
-    /// The distinct texts and the number of values of each counted column.
+    /// The distinct texts and the number of values of each column; `None` for columns that are not counted.
     pub(crate) distinct: Vec<Option<(Distinct, u64)>>,
     pub(crate) nulls: Vec<NullCounts>,
     pub(crate) inexact: Vec<Inexact>,

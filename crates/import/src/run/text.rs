@@ -35,7 +35,7 @@ enum Outcome {
 pub(crate) struct TextImport<'a> {
     /// The table's name.
     pub(crate) name: &'a str,
-    /// In order.
+    /// The files in order.
     pub(crate) sources: Vec<ImportFile>,
     /// The caller's options.
     pub(crate) options: &'a Options,

@@ -149,7 +149,7 @@ impl<'a> Archive<'a> {
         Ok((name, PositionedFile::from(Arc::new(file))))
     }
 
-    /// Which file is wanted. Folders, hidden files and those that macOS adds are none.
+    /// Returns the position of the wanted file. Folders, hidden files and those that macOS adds are skipped.
     fn position(&self, part: &mut Option<String>) -> Result<usize> {
         let is_file = |entry: &str| {
             let name = entry.rsplit('/').next().unwrap_or(entry);

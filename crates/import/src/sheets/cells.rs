@@ -10,7 +10,7 @@ const DAYS_MAX: f64 = 2_958_466.0;
 /// The result of converting a cell.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CellText {
-    /// Its text was appended.
+    /// The text of the cell was appended.
     Value,
     /// Nothing.
     Empty,

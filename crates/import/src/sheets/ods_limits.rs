@@ -23,18 +23,18 @@ const AREAS_MAX: usize = 1 << 20;
 /// The size of the rows that were read so far.
 #[derive(Debug, Default)]
 struct Size {
-    /// Of all sheets.
+    /// The number of cells of all sheets.
     cells: u64,
     text_bytes: u64,
-    /// Of the sheet.
+    /// The number of rows of the sheet.
     rows: u64,
     empty_rows: u64,
     width: u64,
-    /// Of the row.
+    /// The number of equal rows that the row's element represents.
     row_repeats: u64,
     row_width: u64,
     column: u64,
-    /// Of the cell.
+    /// The number of equal cells that the cell's element represents.
     cell_repeats: u64,
     cell_bytes: u64,
     has_value: bool,

@@ -94,15 +94,15 @@ fn announced(head: &[u8]) -> Option<u64> {
     }
 }
 
-/// Where a byte of XML is.
+/// The part of XML in which a byte is.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum XmlState {
     #[default]
     Text,
-    /// Behind the bracket that opens a tag.
+    /// The byte right after the bracket that opens a tag.
     Opened,
     Tag,
-    /// In an attribute's value, which ends with this quote.
+    /// The value of an attribute, which ends with this quote.
     Quoted(u8),
 }
 
@@ -115,7 +115,7 @@ struct Pieces {
     /// Whether there was a large piece, or a comment or the like, in which anything may be.
     is_bad: bool,
     merge_count: u64,
-    /// How much of [`MERGE`] was read.
+    /// The number of bytes of [`MERGE`] that were read.
     merge_length: usize,
 }
 

@@ -155,7 +155,8 @@ impl<'a> Pass<'a> {
         definition.columns.iter().zip(&self.sources_of).map(array).collect()
     }
 
-    /// Which rows have a value in each column that must have one. The others are skipped, or an error.
+    /// Returns for each row whether it has a value in every column that must have one. The others are skipped, or an
+    /// error.
     fn complete_rows(
         &mut self,
         definition: &TableDefinition,

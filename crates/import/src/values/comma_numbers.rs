@@ -6,12 +6,12 @@ use std::borrow::Cow;
 /// How the numbers of a column are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum NumberForm {
-    /// With a decimal point, and without commas.
+    /// Numbers have a decimal point and no commas.
     #[default]
     Point,
-    /// With a decimal comma. Points may stand between thousands.
+    /// Numbers have a decimal comma. Points may stand between thousands.
     DecimalComma,
-    /// With commas between thousands, and a decimal point.
+    /// Numbers have commas between thousands, and a decimal point.
     CommaThousands,
 }
 

@@ -9,7 +9,7 @@ pub(crate) enum NumberText {
     UInt(u64),
     /// A whole number beyond 64 bits.
     Huge,
-    /// Anything else that is a number: a point, an exponent, `-0`, NaN, infinity.
+    /// Any other number: with a point or an exponent, `-0`, NaN, infinity.
     Float(f64),
 }
 

@@ -17,7 +17,7 @@ const SERIES_MAX: usize = 100_000;
 const ROWS_A_SERIES: u64 = 2;
 
 impl AdviseInput {
-    /// Looks at a file: separated values, JSON or Parquet, plain or compressed.
+    /// Inspects a file: separated values, JSON or Parquet, plain or compressed.
     ///
     /// # Errors
     /// The importer's errors about the file; a file without rows.

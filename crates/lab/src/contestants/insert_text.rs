@@ -17,7 +17,7 @@ pub(super) struct InsertText {
     bytes_max: usize,
     /// The number of units of the table's time in a second.
     per_second: i64,
-    /// Which columns are dates.
+    /// For each column, whether it is a date.
     dates: Vec<bool>,
     /// The column whose value is next.
     position: usize,

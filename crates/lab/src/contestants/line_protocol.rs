@@ -9,7 +9,7 @@ use atsdb::time::DAY_MICROSECONDS;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
-/// Larger integers may have no equal among fractions of 64 bits.
+/// The largest integer up to which every integer has an equal among fractions of 64 bits.
 const FRACTION_INTEGER_MAX: u64 = 1 << 53;
 
 /// The part of a line in which a column's values are written.

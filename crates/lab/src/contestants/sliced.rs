@@ -332,7 +332,7 @@ impl Session for SlicedSession {
 struct SlicedLoader<'a> {
     session: &'a mut SlicedSession,
     table: TableDefinition,
-    /// Which column is the time.
+    /// The position of the time column.
     time: usize,
     /// Whether slices were added that the view does not show yet.
     added: bool,

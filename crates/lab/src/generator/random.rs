@@ -49,7 +49,7 @@ impl Random {
         first + self.below(last.abs_diff(first) + 1) as i64
     }
 
-    /// True `count` times in `of`, on the average.
+    /// Returns true `count` times in `of`, on average.
     #[inline]
     pub fn chance(&mut self, count: u64, of: u64) -> bool {
         self.below(of) < count

@@ -26,7 +26,7 @@ pub struct Winner {
     pub title: String,
     /// The contestant.
     pub winner: String,
-    /// Its figure, in `unit`.
+    /// The winner's figure, in `unit`.
     pub figure: f64,
     /// The figure's unit.
     pub unit: Unit,

@@ -100,7 +100,7 @@ impl Report {
         reasons
     }
 
-    /// Both runs as text for a terminal. This is the earlier one.
+    /// Returns both runs as text for a terminal. This run is the earlier one.
     pub fn to_comparison(&self, after: &Self) -> String {
         let mut grid = Grid::default();
         grid.row(["", "", "before", "after", "factor", ""]);

@@ -20,7 +20,7 @@ pub struct Report {
     pub format: u32,
     /// The version of the lab.
     pub version: String,
-    /// When it began, as the caller gave it.
+    /// The date on which it began, as the caller gave it.
     pub date: String,
     /// The machine of the run.
     pub machine: Machine,
@@ -63,7 +63,7 @@ pub struct ContestantReport {
     pub tier: Option<Tier>,
     /// Every setting that bears on speed or safety.
     pub settings: Vec<String>,
-    /// Why the contestant cannot run here, and how to install it.
+    /// The reason why the contestant cannot run here, and how to install it; `None` if it is present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent: Option<String>,
 }
@@ -122,12 +122,12 @@ pub struct MeasureResult {
     pub durability: String,
     /// Each run's figure.
     pub runs: Vec<Figure>,
-    /// Over the runs; `None` where it was skipped or failed.
+    /// The spread over the runs; `None` where the measure was skipped or failed.
     pub spread: Option<Spread>,
     /// The reason why it could not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// Why it failed. A wrong answer is a failure, and its figures do not count.
+    /// The reason why it failed; `None` if it succeeded. A wrong answer is a failure, and its figures do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }

@@ -11,7 +11,8 @@ struct ReasonNote {
     contestants: Vec<String>,
 }
 
-/// With more contestants than this, factors are shown only in the page and in the JSON, not in the terminal.
+/// The maximum number of contestants whose factors are shown in the terminal. With more, only the page and the JSON
+/// show them.
 const FACTORS_MAX: usize = 3;
 
 impl Report {

@@ -20,7 +20,7 @@ pub struct Listing {
     pub presence: std::result::Result<String, String>,
 }
 
-/// Everything that can be named, workloads first. `urls` names servers that run already.
+/// Returns everything that can be named, workloads first. `urls` names servers that run already.
 pub fn list(urls: &ServerUrls) -> Vec<Listing> {
     let workloads = workloads::all().iter().map(|workload| Listing {
         kind: "workload",

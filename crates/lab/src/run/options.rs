@@ -102,7 +102,7 @@ pub enum Progress<'a> {
         /// The folder.
         folder: &'a Path,
     },
-    /// Before anything starts: the resource limits of the whole run.
+    /// The resource limits of the whole run, before anything starts.
     Bound {
         /// Bytes on disk at once.
         disk_bytes: u64,

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How long a server may take until it answers.
+/// The maximum time that a server may take until it answers.
 const START_TIME_MAX: Duration = Duration::from_secs(180);
 /// The number of last lines of a log that are shown.
 const LOG_LINES: usize = 8;

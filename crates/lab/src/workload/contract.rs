@@ -34,7 +34,7 @@ pub trait Workload: Sync {
         Vec::new()
     }
 
-    /// Everything it measures, in the order of reports.
+    /// Returns all measures of the workload, in the order of reports.
     fn measures(&self) -> &'static [Measure];
 
     /// Facts about the data that are independent of contestants. The report shows them next to the figures.

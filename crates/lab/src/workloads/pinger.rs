@@ -20,7 +20,7 @@ const ALONE_ROWS: u64 = 2_000;
 const RUN_ROWS: usize = 20_000;
 /// Digits that count when answers are compared.
 const DIGITS: usize = 6;
-/// How long readers and writers work at once, on the whole month.
+/// The time for which readers and writers work at once, on the whole month.
 const MIXED_TIME: Duration = Duration::from_secs(2);
 
 const fn measure(name: &'static str, title: &'static str, unit: Unit) -> Measure {

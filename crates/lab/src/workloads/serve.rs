@@ -18,7 +18,7 @@ use std::time::Duration;
 const CONNECTIONS: usize = 8;
 /// Different questions of each kind.
 const QUESTIONS: u64 = 500;
-/// How long the questions of each kind run, with a million rows or more.
+/// The time for which the queries of each kind run, with a million rows or more.
 const TIME: Duration = Duration::from_secs(3);
 const HOUR_SECONDS: i64 = 3_600;
 

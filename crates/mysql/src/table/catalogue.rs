@@ -1,4 +1,4 @@
-//! Which tables a database has, their columns, and the statements that read them. Names are always quoted.
+//! The tables of a database, their columns, and the statements that read them. Names are always quoted.
 
 use super::column::SourceColumn;
 use super::types::{ReadBy, TypeByValues};

@@ -37,7 +37,7 @@ pub(super) enum ReadBy {
     Itself,
     /// Cast to a text.
     Cast,
-    /// As the text of a geometry.
+    /// The text of a geometry.
     Shape,
 }
 

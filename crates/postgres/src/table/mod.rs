@@ -109,7 +109,7 @@ fn mappings(
 /// The form of a column's values.
 #[derive(Debug, Clone, Copy)]
 struct ColumnEncoding {
-    /// That of arrays' elements if they are arrays.
+    /// The encoding of the values; of their elements if they are arrays.
     values: Encoding,
     is_array: bool,
 }

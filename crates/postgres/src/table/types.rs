@@ -68,12 +68,12 @@ impl Mapping {
     }
 }
 
-/// What is known about the values of a type.
+/// How the values of a type are read.
 enum KnownType {
     Mapped(Mapping),
     /// A `numeric` whose type follows from its values.
     ByValues,
-    /// There is no such type here.
+    /// The type has no counterpart here: its values are read as text.
     Foreign,
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Series that are aggregated to one.
 pub(super) struct Group {
     pub(super) labels: Labels,
-    /// Which columns.
+    /// The positions of the group's columns.
     pub(super) members: Vec<usize>,
 }
 

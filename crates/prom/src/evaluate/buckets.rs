@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// The label that holds a bucket's upper bound.
 const BOUND: &str = "le";
 
-/// Counts that differ by less, relatively, are taken as equal.
+/// The relative difference up to which counts are taken as equal.
 const TOLERANCE: f64 = 1e-12;
 
 /// The count of observations up to a bound.

@@ -35,7 +35,7 @@ pub(super) struct Evaluator<'a> {
     pub(super) hints: Hints,
 }
 
-/// What selectors do with the hints of native histograms.
+/// How selectors treat the reset hints of native histograms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hints {
     /// They stay as stored.

@@ -19,7 +19,7 @@ pub(super) struct HistogramCall<'a> {
     pub(super) name: &'a str,
     /// The function for numbers.
     pub(super) function: WindowFunction,
-    /// Where the first argument is, which remarks point to.
+    /// The position of the first argument in the query, for remarks.
     pub(super) first: usize,
 }
 

@@ -1,11 +1,11 @@
 //! The limits of a query.
 
-/// How long a sample stays valid if none follows, in milliseconds.
+/// The time for which a sample stays valid if none follows, in milliseconds.
 pub const LOOKBACK_MS: i64 = 300_000;
 
 /// The limits of a query.
 pub struct Limits<'a> {
-    /// How long a sample stays valid if none follows, in milliseconds.
+    /// The time for which a sample stays valid if none follows, in milliseconds.
     pub lookback_ms: i64,
     /// The maximum number of samples that a query may load.
     pub samples_max: usize,

@@ -36,24 +36,24 @@ struct OperandSeries<'a> {
     fill: Option<f64>,
 }
 
-/// What is known of the match groups at the current step.
+/// The state of the match groups at the current step. The lists have an item for each group.
 #[derive(Default)]
 struct StepGroups {
-    /// The series of the "one" side.
+    /// The number of the group's series of the "one" side; `None` if it has no sample at this step.
     one: Vec<Option<usize>>,
     /// Whether there is a series of the "many" side.
     has_many: Vec<bool>,
     /// Whether there is a result.
     has_result: Vec<bool>,
-    /// The groups and results that a series of the "many" side gave.
+    /// The groups and results to which a series of the "many" side has led.
     results: HashSet<(usize, usize)>,
-    /// As in Prometheus, the last remark of a step counts.
+    /// The last remark of the step, which replaces earlier ones, as in Prometheus.
     last_remark: Option<Remark>,
 }
 
 /// A series of one side at the current step.
 struct Operand<'a> {
-    /// Its number on its side; `None` for a value that is filled in.
+    /// The number of the series on its side; `None` for a value that is filled in.
     number: Option<usize>,
     labels: &'a Labels,
     /// A gap if it has a histogram.

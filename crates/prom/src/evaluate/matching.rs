@@ -1,4 +1,4 @@
-//! Which series of two vectors belong together.
+//! Finds the series of two vectors that belong together.
 
 use super::columns::Column;
 use crate::labels::{Labels, METRIC_NAME};

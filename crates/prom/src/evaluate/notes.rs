@@ -29,7 +29,7 @@ impl Notes {
         self.warnings.entry(message).or_insert((offset, Detail::None));
     }
 
-    /// Something that may be wrong.
+    /// Adds a note about something that may be wrong.
     pub(super) fn inform(&mut self, offset: usize, message: String, detail: Detail) {
         let entry = self.infos.entry(message).or_insert_with(|| (offset, detail.clone()));
         if let (

@@ -5,7 +5,7 @@ use crate::labels::Labels;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a query has no result.
+/// The reason why a query has no result.
 #[derive(Debug)]
 pub enum EvaluateError {
     /// The expression cannot be evaluated for this data: a duplicate in a match, a parameter out of range.

@@ -47,8 +47,8 @@ fn extrapolated(window: &Window<'_>, counter: bool, per_second: bool) -> Option<
     Some(result * extrapolation(window, (first, last), times.len(), zero, per_second))
 }
 
-/// By what the difference between the first and the last sample is multiplied. For a counter, the value of the first
-/// sample and the difference tell when it was 0.
+/// Returns the factor by which the difference between the first and the last sample is multiplied. For a counter, the
+/// value of the first sample and the difference show when it was 0.
 pub(super) fn extrapolation(
     window: &Window<'_>,
     (first, last): (i64, i64),

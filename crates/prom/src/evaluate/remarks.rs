@@ -3,7 +3,7 @@
 use super::evaluator::Query;
 use crate::histogram::{Added, NanObservations};
 
-/// What remarks say: the query, the position, and the metric.
+/// The context of a remark: the query, the position in its text, and the metric.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) query: &'a Query<'a>,

@@ -44,7 +44,7 @@ pub(super) struct Sampled {
     pub(super) histograms: Vec<(i64, Arc<Histogram>)>,
 }
 
-/// What a selector yields at each step.
+/// The values that a selector yields at each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Yield {
     Samples,
@@ -61,7 +61,7 @@ pub(super) struct Ranged {
 }
 
 impl Ranged {
-    /// How many milliseconds before and after the range samples may count.
+    /// Returns the milliseconds before and after the range in which samples may count.
     pub(super) fn edge_margins(&self, lookback: i64) -> (i64, i64) {
         margins(self.edge, lookback)
     }

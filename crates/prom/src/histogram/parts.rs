@@ -54,7 +54,7 @@ pub(crate) struct HistogramParts<C> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incompatible;
 
-/// What is to be remarked on an addition.
+/// The remarks that an addition of two histograms calls for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Added {
     /// One histogram says that the counter was reset, the other that it was not.

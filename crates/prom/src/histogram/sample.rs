@@ -9,7 +9,8 @@ pub const SAMPLE_BYTES: usize = 16;
 /// A native histogram with counts as floating-point numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram {
-    /// From -4, for coarse buckets, to 8, for fine ones; [`CUSTOM_SCHEMA`] for custom boundaries.
+    /// The resolution of the buckets, from -4 for coarse ones to 8 for fine ones; [`CUSTOM_SCHEMA`] for custom
+    /// boundaries.
     pub schema: i8,
     /// The zero bucket holds observations whose absolute value is at most this.
     pub zero_threshold: f64,
@@ -30,7 +31,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// As how many samples the histogram counts, by its size in memory in units of [`SAMPLE_BYTES`].
+    /// Returns the number of samples as which the histogram counts: its size in memory in units of [`SAMPLE_BYTES`].
     pub fn sample_count(&self) -> usize {
         let side = |side: &Buckets| size_of_val(&side.spans[..]) + size_of_val(&side.counts[..]);
         let lists = side(&self.positive) + side(&self.negative) + size_of_val(&self.custom_bounds[..]);
@@ -41,7 +42,7 @@ impl Histogram {
 /// The populated buckets of one side.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Buckets {
-    /// Where there are buckets.
+    /// The spans of consecutive buckets.
     pub spans: Vec<Span>,
     /// The number of observations of each bucket, one for each bucket of the spans. Counts are not cumulative.
     pub counts: Vec<f64>,

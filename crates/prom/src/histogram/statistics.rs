@@ -4,10 +4,10 @@ use super::bounds::Bucket;
 use super::parts::Count;
 use super::sample::Histogram;
 
-/// What is to be remarked on an estimate because some observations are not numbers.
+/// The remark on an estimate some of whose observations are NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NanObservations {
-    /// The quantile is among them, so that it is not a number.
+    /// The quantile is among them, so that the result is NaN.
     AreResult,
     /// The quantile is too high, because they count as the highest.
     SkewResult,

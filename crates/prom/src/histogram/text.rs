@@ -25,7 +25,7 @@ impl Display for Shortest {
     }
 }
 
-/// As Prometheus writes it: `{count:4, sum:5, (0.5,1]:1, (1,2]:3}`, without empty buckets.
+/// Writes the histogram as Prometheus does: `{count:4, sum:5, (0.5,1]:1, (1,2]:3}`, without empty buckets.
 impl Display for Histogram {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{{count:{}, sum:{}", Shortest(self.count), Shortest(self.sum))?;

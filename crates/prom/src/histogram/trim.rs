@@ -3,16 +3,16 @@
 use super::bounds::Bucket;
 use super::sample::{Buckets, Histogram};
 
-/// Which observations stay.
+/// The observations that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trim {
-    /// Those below the value: `</`.
+    /// Keeps the observations below the value: `</`.
     Above,
-    /// Those above the value: `>/`.
+    /// Keeps the observations above the value: `>/`.
     Below,
 }
 
-/// What is left of a bucket: the number of observations, and where they are on average.
+/// The part of a bucket that is kept: the number of its observations, and their average.
 type BucketRest = (f64, f64);
 
 impl Histogram {

@@ -66,7 +66,7 @@ impl Labels {
         self.0.is_empty()
     }
 
-    /// Only the labels of these names.
+    /// Returns the labels of these names.
     pub(crate) fn keep(&self, names: &[String]) -> Self {
         self.filter(|name| names.iter().any(|other| other == name))
     }

@@ -27,7 +27,7 @@ pub struct OtlpRequest {
     pub write: WriteRequest,
     /// The number of points that cannot be stored.
     pub rejected_points: usize,
-    /// Why the first of them.
+    /// The reason why the first of them was rejected.
     pub reason: String,
 }
 
@@ -54,7 +54,7 @@ struct Metric {
 /// A point whose labels are known, without its values.
 struct BegunPoint {
     labels: LabelMap,
-    /// In milliseconds.
+    /// The time in milliseconds since the Unix epoch.
     time: i64,
     is_empty: bool,
     exemplars: Vec<PointExemplar>,

@@ -3,7 +3,7 @@
 /// Attributes with their values as texts.
 pub(super) type Attributes = Vec<(String, String)>;
 
-/// Over which time a sum counts.
+/// The time over which a sum counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Temporality {
     #[default]
@@ -59,9 +59,9 @@ pub(super) struct PointExemplar {
     pub(super) value: f64,
     /// The attributes that the point does not have.
     pub(super) attributes: Attributes,
-    /// In hexadecimal; empty if there is none.
+    /// The id of the trace in hexadecimal; empty if there is none.
     pub(super) trace_id: String,
-    /// Like the trace's.
+    /// The id of the span in hexadecimal; empty if there is none.
     pub(super) span_id: String,
 }
 

@@ -50,7 +50,7 @@ pub enum ExprKind {
     Selector(Selector),
     /// `metric[5m]`
     Range {
-        /// Which series.
+        /// The series.
         selector: Selector,
         /// The length of the range.
         range: Span,
@@ -79,7 +79,7 @@ pub enum ExprKind {
     Binary(Box<Binary>),
     /// `rate(metric[5m])`
     Call {
-        /// Which function.
+        /// The function.
         function: &'static Function,
         /// Its arguments.
         args: Vec<Expr>,
@@ -101,7 +101,7 @@ impl ExprKind {
     }
 }
 
-/// Which series, and when.
+/// A selector of series, and the time at which they are read.
 #[derive(Debug, Clone)]
 pub struct Selector {
     /// The metric's name, if it is written before the braces. It is also among the matchers.
@@ -244,18 +244,18 @@ pub struct Binary {
     pub right: Expr,
     /// Whether a comparison yields 0 and 1 instead of filtering.
     pub bool: bool,
-    /// Which series of both sides belong together.
+    /// The rule by which series of both sides belong together.
     pub matching: Matching,
 }
 
-/// Which series of two vectors belong together.
+/// The rule by which series of two vectors belong together.
 #[derive(Debug, Clone, Default)]
 pub struct Matching {
     /// `on`, instead of `ignoring`.
     pub on: bool,
     /// The labels of `on` or `ignoring`.
     pub labels: Vec<String>,
-    /// How many series of each side match.
+    /// The number of series of each side that match.
     pub cardinality: Cardinality,
     /// The labels that `group_left` and `group_right` copy from the other side.
     pub include: Vec<String>,
@@ -265,7 +265,7 @@ pub struct Matching {
     pub fill_right: Option<f64>,
 }
 
-/// How many series of one side belong to one of the other.
+/// The number of series of one side that belong to one of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Cardinality {
     /// One.

@@ -86,7 +86,7 @@ pub(super) fn lex(text: &str) -> Result<Vec<Word>, SyntaxError> {
 struct Lexer<'a> {
     text: &'a str,
     offset: usize,
-    /// Inside `{}` a name holds no colon, and `inf` and keywords are names.
+    /// Whether this is inside `{}`, where a name holds no colon, and `inf` and keywords are names.
     braces: bool,
     /// Whether this is inside `[]`, where a colon is a separate word.
     brackets: bool,

@@ -2,7 +2,7 @@
 
 use crate::histogram::{Buckets, Span};
 
-/// So many empty buckets between two others are stored; more begin a new span.
+/// The maximum number of empty buckets between two others that are stored. More begin a new span.
 const GAP_MAX: i64 = 2;
 
 /// The buckets of counts by ascending index. Counts of the same index are added. `None` if an index does not fit

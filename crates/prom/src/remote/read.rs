@@ -15,7 +15,7 @@ pub struct ReadQuery {
     pub from: i64,
     /// The last time, included.
     pub to: i64,
-    /// Which series.
+    /// The conditions on the series.
     pub matchers: Vec<Matcher>,
 }
 

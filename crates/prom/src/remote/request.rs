@@ -76,7 +76,7 @@ pub struct Refused {
     pub histograms: usize,
     /// The number of exemplars of these series.
     pub exemplars: usize,
-    /// Why the first of them.
+    /// The reason why the first of them was refused.
     pub reason: String,
 }
 

@@ -85,7 +85,7 @@ fn buckets(spans: &[(i32, u32)], counts: &[f64]) -> Buckets {
     Buckets { spans: spans.collect(), counts: counts.to_vec() }
 }
 
-/// What [`whole`] means.
+/// The histogram that [`whole`] encodes.
 fn expected() -> Histogram {
     Histogram {
         schema: -1,

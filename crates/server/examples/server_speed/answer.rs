@@ -4,7 +4,7 @@ use crate::served::Served;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// How often the rows are read. The first time is not measured.
+/// The number of times that the rows are read. The first time is not measured.
 const TIMES: u64 = 10;
 
 pub(crate) fn run(rows: u64) {

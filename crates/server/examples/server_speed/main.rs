@@ -1,4 +1,4 @@
-//! What a server stores, or answers with, in a second of its processor time.
+//! Measures how much a server stores, or sends as answers, per second of its processor time.
 //!
 //! ```sh
 //! cargo run --release -p atsdb-server --example server_speed -- lines [LINES] [CONNECTIONS] [LINES_PER_REQUEST]

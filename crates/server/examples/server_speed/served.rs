@@ -20,7 +20,7 @@ pub(crate) struct Served {
     pub(crate) http: String,
 }
 
-/// What some work took, in seconds.
+/// The time that some work took, in seconds: elapsed, and of the server's processor.
 pub(crate) struct Measured {
     wall: f64,
     cpu: f64,

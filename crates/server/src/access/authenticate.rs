@@ -35,7 +35,7 @@ impl fmt::Debug for Credentials {
 pub(crate) const UNVERIFIABLE: &str =
     "the user, the password or the token cannot be checked: the store of a database cannot be opened";
 
-/// Why access is denied.
+/// The reason why access is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// There are no credentials.

@@ -14,7 +14,7 @@ pub(crate) const PLUS: &str = "SCRAM-SHA-256-PLUS";
 /// The longest message of a client.
 const MESSAGE_BYTES_MAX: usize = 8_192;
 
-/// Why an exchange has failed.
+/// The reason why an exchange has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScramError {
     /// It is not a SCRAM message.

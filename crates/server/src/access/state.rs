@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often a server checks whether users have changed.
+/// The interval at which a server checks whether users have changed.
 pub(crate) const RELOAD_EVERY: Duration = Duration::from_secs(2);
 
 /// The access control of a server. Clones share the same state.

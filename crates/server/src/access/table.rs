@@ -13,7 +13,7 @@ use strum::{IntoStaticStr, VariantArray};
 /// The format of the rows.
 pub(super) const FORMAT: &str = "1";
 
-/// How often a change is retried while others change users.
+/// The maximum number of attempts at a change while others change users.
 const ATTEMPTS_MAX: usize = 50;
 
 const COLUMNS: [&str; 5] = ["user", "kind", "label", "value", "created"];

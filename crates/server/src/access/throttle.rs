@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// This many failures are not delayed, because people mistype.
+/// The number of failures that are not delayed, because people mistype.
 const FREE_FAILURES: u32 = 3;
 /// The first delay, which doubles with each failure.
 const DELAY_FIRST: Duration = Duration::from_millis(250);
 const DELAY_MAX: Duration = Duration::from_secs(10);
-/// An attempt that would have to wait for longer is refused at once.
+/// The maximum time that an attempt waits. One that would have to wait for longer is refused at once.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Failures are forgotten after this time without another one.
 const MEMORY: Duration = Duration::from_secs(15 * 60);
-/// How long a user who has logged in is known at that address.
+/// The time for which a user who has logged in is known at that address.
 const KNOWN_TIME: Duration = Duration::from_secs(3_600);
 /// The maximum number of remembered keys, for failures and for known users.
 const KEYS_MAX: usize = 10_000;

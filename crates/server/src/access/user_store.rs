@@ -33,7 +33,7 @@ pub struct UserEntry {
     pub has_password: bool,
     /// The user's tokens, by name.
     pub tokens: Vec<TokenEntry>,
-    /// When the user was added, in milliseconds since the Unix epoch.
+    /// The time at which the user was added, in milliseconds since the Unix epoch.
     pub created_ms: i64,
 }
 
@@ -42,7 +42,7 @@ pub struct UserEntry {
 pub struct TokenEntry {
     /// The name.
     pub label: String,
-    /// When it was created, in milliseconds since the Unix epoch.
+    /// The time at which it was created, in milliseconds since the Unix epoch.
     pub created_ms: i64,
 }
 

@@ -28,7 +28,7 @@ struct Inner {
 struct Slot {
     source: DatabaseSource,
     open: OnceLock<OpenDatabase>,
-    /// Why its store could not be opened the last time. Locked while it is opened.
+    /// The error of the last attempt to open its store, if it failed. Locked while the store is opened.
     opening_error: Mutex<Option<String>>,
 }
 

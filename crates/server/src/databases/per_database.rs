@@ -1,4 +1,4 @@
-//! What a room has for each database.
+//! The values that a room keeps, one for each database.
 
 use super::list::{Databases, OpenDatabase};
 use std::fmt;

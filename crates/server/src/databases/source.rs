@@ -1,4 +1,4 @@
-//! What a database is made of: its name, and how its store is opened.
+//! The source of a database: its name, and the function that opens its store.
 
 use atsdb::{Database, Error, Result};
 use std::fmt;

@@ -38,7 +38,7 @@ pub(super) fn list() -> impl Iterator<Item = ActionType> {
     ACTIONS.into_iter().map(action)
 }
 
-/// Does an action. Returns its result, if it has one.
+/// Performs an action. Returns its result, if it has one.
 pub(super) async fn perform(
     flight: &Flight,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! What a client asks for: the command in a descriptor or a ticket.
+//! The command of a client, decoded from a descriptor or a ticket.
 
 use super::error::StatusResult;
 use super::handle::StatementHandle;

@@ -33,12 +33,12 @@ pub(super) struct StatementHandle {
     pub(super) connection: u64,
 }
 
-/// Where a statement runs.
+/// The transaction in which a statement runs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TransactionScope<'a> {
     /// The transaction; empty without one.
     pub(super) id: &'a [u8],
-    /// If the transaction has ended, the one that this connection has begun since then. 0 means none.
+    /// The number of the connection whose only open transaction is used if that of `id` has ended; 0 for none.
     pub(super) connection: u64,
 }
 

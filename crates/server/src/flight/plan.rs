@@ -1,5 +1,5 @@
-//! What a statement answers, before its rows are read: its columns, and a ticket for its rows. A statement that changes
-//! something and has no rows is executed at once, because drivers need not ask for rows that there are none of.
+//! The description of a statement's answer, before its rows are read: its columns, and a ticket for its rows. A
+//! statement that changes something and has no rows is executed at once, because a driver need not ask for rows of it.
 
 use super::context::Flight;
 use super::error::{IntoStatus, StatusResult};

@@ -1,5 +1,5 @@
-//! What clients send: values of parameters, and rows to ingest. Messages become batches on the thread that uses them.
-//! A request that is broken off ends with an error, so that nothing of it is stored.
+//! The streams that clients send: values of parameters, and rows to ingest. Messages become batches on the thread that
+//! uses them. A stream that breaks off ends with an error, so that nothing of it is stored.
 
 use super::error::StatusResult;
 use crate::shared::arrow_claims;

@@ -71,7 +71,7 @@ pub(super) async fn rows_of(flight: &Flight, caller: &Caller, handle: StatementH
 
 /// A query while its rows are computed.
 struct Query {
-    /// Both are gone when another statement of the transaction may run.
+    /// The session and the entry in the list of statements; `None` once another statement of the transaction may run.
     session: Option<StatementSession>,
     listed: Option<ListedStatement>,
     stop: Stop,

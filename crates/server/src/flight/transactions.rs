@@ -19,8 +19,8 @@ use tonic::Status;
 /// The maximum number of transactions.
 const OPEN_MAX: usize = 10_000;
 
-/// How long a transaction may stay unused after its first statement, and before it. Drivers begin a transaction as soon
-/// as they connect, and keep it until there is a statement.
+/// The maximum time that a transaction may stay unused after its first statement, and before it. Drivers begin a
+/// transaction as soon as they connect, and keep it until there is a statement.
 const IDLE_MAX: Duration = Duration::from_secs(600);
 const UNBEGUN_MAX: Duration = Duration::from_secs(24 * 3_600);
 
@@ -37,7 +37,7 @@ pub(super) struct Transactions(Arc<Inner>);
 struct Inner {
     state: DatabaseState,
     open: Mutex<BTreeMap<Id, Open>>,
-    /// How many have begun.
+    /// The number of transactions that have begun.
     begun_count: watch::Sender<usize>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Transaction {
     pub(super) session: Session,
     /// Whether a request was executed in part only, so that nothing of the transaction may be stored.
     pub(super) has_failed: bool,
-    /// When it was used last.
+    /// The time of its last use.
     pub(super) used: Instant,
     /// Whether it was committed or rolled back. A request that waited for its session must not begin it anew.
     is_over: bool,

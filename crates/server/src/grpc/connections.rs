@@ -21,11 +21,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-/// How long a client may take for the TLS handshake.
+/// The maximum time that a client may take for the TLS handshake.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(30);
-/// How long a client may take to send its first request.
+/// The maximum time that a client may take to send its first request.
 const FIRST_TIME_MAX: Duration = Duration::from_secs(60);
-/// How often an idle client is asked whether it is still there, and how long it may take to answer.
+/// The interval at which an idle client is asked whether it is still there, and the maximum time that it may take to
+/// answer.
 const ALIVE_EVERY: Duration = Duration::from_secs(60);
 const ALIVE_TIME_MAX: Duration = Duration::from_secs(20);
 /// The pause after an error when accepting, such as having no file handles left.
@@ -35,14 +36,14 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const REQUESTS_AT_ONCE: u32 = 100;
 /// The maximum size of the headers of a request, in bytes.
 const HEADER_BYTES_MAX: u32 = 32 << 10;
-/// How much a client may send ahead of what is read, for each request and for each connection, in bytes.
+/// The bytes that a client may send ahead of what is read, for each request and for each connection.
 const REQUEST_WINDOW: u32 = 512 << 10;
 const CONNECTION_WINDOW: u32 = 1 << 20;
 /// The maximum size of a frame, and how much waits to be sent, in bytes.
 const FRAME_BYTES_MAX: u32 = 64 << 10;
 const SEND_BYTES_MAX: usize = 512 << 10;
 
-/// Where requests come from.
+/// The origin of requests: the peer and the connection.
 type Origin = (Peer, ConnectionNumber);
 
 /// Accepts connections until the server stops.

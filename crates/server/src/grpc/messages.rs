@@ -14,15 +14,15 @@ use tonic::Status;
 /// A message begins with a flag and its length.
 const PREFIX_BYTES: usize = 5;
 
-/// How long a client may take to begin the next message.
+/// The maximum time that a client may take to begin the next message.
 const PAUSE_MAX: Duration = Duration::from_secs(600);
 
-/// What a message occupies: as it arrives, and decoded.
+/// The number of copies of a message in memory: as it arrives, and decoded.
 const COPIES: usize = 2;
 
 struct Messages {
     body: Incoming,
-    /// What has arrived of the next message, and possibly of later ones.
+    /// The bytes of the next message that have arrived, and possibly of later ones.
     arrived: Vec<u8>,
     reservation: MemoryReservation,
     bytes_max: usize,

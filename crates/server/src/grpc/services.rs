@@ -1,4 +1,4 @@
-//! What every request passes: the database that it names, and the log of errors.
+//! The entrance of every gRPC request: chooses the database that it names, and logs errors.
 
 use super::database_methods::{DatabaseMethods, refused};
 use crate::access::caller::Peer;
@@ -18,7 +18,7 @@ use tonic::{Code, Status};
 /// How the content type of gRPC begins.
 const GRPC: &[u8] = b"application/grpc";
 
-/// The services at the address for gRPC, of all databases. Clones are the same ones.
+/// The services at the address for gRPC, of all databases. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Services {
     databases: Databases,

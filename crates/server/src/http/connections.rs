@@ -22,10 +22,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-/// How long a client may take to send the head of a request, including each further request on a connection.
+/// The maximum time that a client may take to send the head of a request, including each further request on a
+/// connection.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// How long a client may take for the TLS handshake.
+/// The maximum time that a client may take for the TLS handshake.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// The pause after an error when accepting, such as having no file handles left.

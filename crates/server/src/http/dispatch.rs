@@ -22,8 +22,8 @@ pub(crate) struct Dispatch {
     pub(crate) routers: Arc<PerDatabase<Router>>,
 }
 
-/// Answers a request that is about one database. If that one is not open, the request is refused. For users only, the
-/// answer gives the reason and lists the valid ones.
+/// Answers a request for one database. If that database is not open, the request is refused. For users only, the answer
+/// gives the reason and lists the valid names.
 pub(crate) async fn dispatch(State(dispatch): State<Dispatch>, request: Request) -> Response {
     let Dispatch { databases, routers } = &dispatch;
     let named = match database_of(request.headers(), request.uri()) {

@@ -32,7 +32,7 @@ impl<T> Guard<T> {
         Self { authority, roles: Arc::new(roles_of_rooms(rooms)) }
     }
 
-    /// Decides what must be known about a request before it may pass.
+    /// Returns the requirement that a request must meet before it may pass.
     fn demand(&self, request: &Request) -> Demand {
         let path = request.extensions().get::<MatchedPath>();
         let role = match path.map(|path| self.roles.get(path.as_str()).copied()) {
@@ -50,10 +50,10 @@ impl<T> Guard<T> {
     }
 }
 
-/// What must be known about a request before it may pass.
+/// The requirement that a request must meet before it may pass.
 enum Demand {
     Nothing,
-    /// A user, with a role if the path exists.
+    /// A user who logs in and has at least this role; any role if the path does not exist.
     User {
         role: Option<Role>,
         peer: Peer,

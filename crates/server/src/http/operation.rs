@@ -17,7 +17,7 @@ use axum::{Extension, Router};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// It is no secret that the server runs, but its activity is.
+/// The roles for these paths. It is no secret that the server runs, but its activity is.
 pub(crate) const ROUTE_ROLES: RouteRoles = &[
     ("/health", RequiredRole::Anybody),
     ("/ready", RequiredRole::Anybody),

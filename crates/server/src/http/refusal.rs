@@ -5,7 +5,7 @@ use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 
-/// After how many seconds a client may retry.
+/// The number of seconds after which a client may retry.
 const RETRY_SECONDS: u32 = 5;
 
 /// The status and the message for a refused body.

@@ -29,7 +29,7 @@ pub(crate) enum Compression {
     Snappy,
 }
 
-/// Why a body was refused.
+/// The reason why a body was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BodyError {
     /// The body is larger than allowed, as sent or after decompression.
@@ -40,7 +40,7 @@ pub(crate) enum BodyError {
     Malformed(String),
     /// The client sent nothing for too long.
     Slow,
-    /// There was no memory for it.
+    /// There was no memory for the body.
     Full,
 }
 

@@ -11,9 +11,9 @@ pub struct IngestOptions {
     pub plain_bytes_max: usize,
     /// The maximum memory of all requests together, in bytes.
     pub bytes_in_flight_max: usize,
-    /// How long a request waits if there is no room for it.
+    /// The maximum time for which a request waits if there is no room for it.
     pub hold_time: Duration,
-    /// How long a client may take to send the next bytes of a body.
+    /// The maximum time that a client may take to send the next bytes of a body.
     pub read_time_max: Duration,
 }
 

@@ -26,7 +26,7 @@ pub(crate) trait GroupWriter: Send + Sync + 'static {
     /// The result of a request.
     type Report: Send + 'static;
 
-    /// How many threads may store at the same time.
+    /// Returns the maximum number of threads that store at the same time.
     fn worker_count_max(&self) -> usize;
 
     /// The size of a request in bytes.

@@ -39,7 +39,7 @@ pub(in crate::pg) struct PgError {
     pub(in crate::pg) message: Cow<'static, str>,
     pub(in crate::pg) detail: Option<Box<str>>,
     pub(in crate::pg) hint: Option<Box<str>>,
-    /// Where the error occurred, such as the line and the column of a COPY.
+    /// The place at which the error occurred, such as the line and the column of a COPY.
     pub(in crate::pg) context: Option<Box<str>>,
     /// The position in the text of the query, in characters from 1.
     pub(in crate::pg) position: Option<usize>,
@@ -50,9 +50,9 @@ pub(in crate::pg) struct PgError {
 /// The table, column or constraint that an error concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::pg) enum Subject {
-    /// As its message names it.
+    /// The object that the error's message names.
     Named(Violation),
-    /// As the definition of the table names it.
+    /// The object as the definition of the table names it.
     Defined(ErrorObject),
 }
 
@@ -110,7 +110,7 @@ impl PgError {
             .with_hint("use COPY ... FROM STDIN or COPY ... TO STDOUT; psql's \\copy does")
     }
 
-    /// There is no room for what the client sends.
+    /// Returns the error that there is no room for the data of the client.
     pub(in crate::pg) fn full() -> Self {
         Self::error("53200", "too many bytes are being written").with_hint("retry later")
     }
@@ -156,7 +156,7 @@ impl PgError {
     }
 }
 
-/// Why an operation failed.
+/// The failure of an operation.
 #[derive(Debug)]
 pub(in crate::pg) enum Failure {
     /// An error that is sent to the client.

@@ -1,5 +1,5 @@
-//! What the fuzz targets read: bytes of a client, without a connection. Each function reads or refuses, and panics
-//! where a promise is broken.
+//! The entry points of the fuzz targets for PostgreSQL's protocol: bytes of a client, without a connection. Each
+//! function reads or refuses them, and panics if a promise is broken.
 
 use super::catalogue::CatalogueQuery;
 use super::copy::reader::CopyReader;
@@ -113,7 +113,7 @@ pub fn read_copy(bytes: &[u8]) {
     }
 }
 
-/// An error has a code and says something.
+/// Checks that an error has a code of five characters and a message.
 fn check(error: &PgError) {
     assert!(error.code.len() == 5 && !error.message.is_empty(), "{error:?}");
 }

@@ -20,7 +20,7 @@ enum RowStorage {
         /// The rows that were not read yet; `None` if all were.
         rest: Option<AnswerRows>,
         batches: Vec<RecordBatch>,
-        /// For each batch, the number of rows up to its end.
+        /// The number of rows up to the end of each batch.
         ends: Vec<usize>,
         memory: KeptMemory,
     },

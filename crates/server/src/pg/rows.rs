@@ -18,7 +18,7 @@ pub(in crate::pg) struct RowSource {
     source: RowOrigin,
 }
 
-/// Where rows come from.
+/// The source of rows.
 pub(in crate::pg) enum RowOrigin {
     Store { rows: AnswerRows, batch: Option<RecordBatch>, row: usize },
     Values(std::vec::IntoIter<Vec<Value>>),

@@ -18,7 +18,8 @@ use tokio::sync::Semaphore;
 /// The pause after an error when accepting, such as having no file handles left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How often running statements are cancelled while the server stops, because new ones may begin in between.
+/// The interval at which running statements are cancelled while the server stops, because new ones may begin in
+/// between.
 const CANCEL_EVERY: Duration = Duration::from_millis(100);
 
 /// Accepts connections until the server drains.

@@ -48,15 +48,15 @@ const ARGUMENTS_BYTES_MAX: usize = 1 << 10;
 /// A call whose arguments are constants and parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SessionCall {
-    /// Where it is written.
+    /// The bytes of the statement that the call occupies.
     pub(super) range: Range<usize>,
     /// Whether it is a whole column of a SELECT list or of RETURNING, which is named after it.
     is_column: bool,
 }
 
 impl SessionCall {
-    /// What stands in the statement instead of the call: its value, with the call's heading if it is a column. `None`
-    /// if the value has no form in SQL.
+    /// Returns the text that replaces the call in the statement: its value, with the call's heading if it is a column.
+    /// `None` if the value cannot be written in SQL.
     pub(super) fn written(&self, value: &Value, type_id: u32, heading: &str) -> Option<String> {
         let literal = literal(value, type_id)?;
         Some(if self.is_column { format!("{literal} AS {} ", quoted(heading)) } else { format!("{literal} ") })

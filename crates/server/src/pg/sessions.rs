@@ -34,7 +34,7 @@ pub(in crate::pg) struct SessionEntry {
     pub(in crate::pg) user: String,
     pub(in crate::pg) database: String,
     pub(in crate::pg) address: IpAddr,
-    /// When it began, in nanoseconds since 1970.
+    /// The time at which it began, in nanoseconds since 1970.
     pub(in crate::pg) started_ns: i64,
     pub(in crate::pg) present: PresentState,
 }
@@ -44,7 +44,7 @@ pub(in crate::pg) struct SessionEntry {
 pub(in crate::pg) struct PresentState {
     pub(in crate::pg) application: String,
     pub(in crate::pg) transaction: TransactionStatus,
-    /// Since when, in nanoseconds since 1970.
+    /// The time at which this state began, in nanoseconds since 1970.
     pub(in crate::pg) since_ns: i64,
 }
 
@@ -57,7 +57,7 @@ pub(in crate::pg) struct SessionRegistration {
     ended: watch::Receiver<bool>,
 }
 
-/// Whether somebody has ended a session. Clones are about the same session.
+/// Whether somebody has ended a session. Clones refer to the same session.
 #[derive(Debug, Clone)]
 pub(in crate::pg) struct Termination(watch::Receiver<bool>);
 

@@ -12,11 +12,11 @@ const LIST: &str = include_str!("setting_list.txt");
 /// A setting.
 #[derive(Debug)]
 pub(in crate::pg) struct KnownSetting {
-    /// Its name as PostgreSQL spells it.
+    /// The name as PostgreSQL spells it.
     pub(in crate::pg) name: &'static str,
-    /// Its initial value. Some, such as `port`, get another one when a session begins.
+    /// The initial value. Some settings, such as `port`, get another one when a session begins.
     pub(in crate::pg) value: &'static str,
-    /// Who may change it, and when: `context` in `pg_settings`.
+    /// The kind of users who may change it, and the time at which they may: `context` in `pg_settings`.
     pub(in crate::pg) context: &'static str,
     /// The kind of its values: `vartype` in `pg_settings`.
     pub(in crate::pg) kind: &'static str,

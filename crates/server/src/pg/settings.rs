@@ -43,7 +43,7 @@ pub(in crate::pg) struct Settings {
     at_start: Values,
     /// The values before the open transaction, which a rollback restores.
     before: Option<Values>,
-    /// For each value that holds until the transaction ends, the one that holds afterwards.
+    /// The values that hold after the transaction, by the names of settings with another value until its end.
     after: BTreeMap<String, String>,
     /// The values at each savepoint of the open transaction, and those that hold after it.
     at_savepoints: Vec<(Values, BTreeMap<String, String>)>,

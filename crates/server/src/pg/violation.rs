@@ -1,4 +1,4 @@
-//! The table, the columns and the constraint that an error is about. Clients of PostgreSQL read them from fields of
+//! The table, the columns and the constraint that an error concerns. Clients of PostgreSQL read them from fields of
 //! their own. They are found in the messages that the store has for a key that exists, for a NULL that a column does
 //! not take, for a text that is too long, for a row that a CHECK constraint refuses, and for one that refers to none.
 
@@ -33,8 +33,8 @@ pub(in crate::pg) struct ErrorObject {
 }
 
 impl Violation {
-    /// What the error of a statement is about, if it is about a key, a NULL, a long text, a CHECK constraint or a
-    /// foreign key.
+    /// Returns the violation that an error reports: of a key, NOT NULL, the length of a text, a CHECK constraint or a
+    /// foreign key. `None` for other errors.
     pub(in crate::pg) fn of(error: &Error, code: &str) -> Option<Self> {
         let message = error.message();
         match error.kind() {
@@ -175,7 +175,8 @@ fn object_of(definition: &TableDefinition) -> ErrorObject {
     ErrorObject { schema, table: definition.local_name().to_owned(), ..ErrorObject::default() }
 }
 
-/// What follows `table ` in a message, whose beginning may say where the error occurred.
+/// Returns the text after `table ` in a message, whose beginning may say where the error occurred; `None` without that
+/// word.
 fn after_table(message: &str) -> Option<&str> {
     match message.strip_prefix("table ") {
         Some(rest) => Some(rest),

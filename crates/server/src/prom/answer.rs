@@ -85,7 +85,7 @@ pub(crate) fn success(data: &str, warnings: &[String], infos: &[String]) -> Resp
     ([(CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-/// Why a request with samples is refused.
+/// The refusal of a request with samples.
 #[derive(Debug, Clone)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,

@@ -35,7 +35,7 @@ fn time_range(params: &Params) -> Result<TimeRange, ApiError> {
     Ok(TimeRange { start, end: end.map(|end| end.saturating_add(1)) })
 }
 
-/// The label sets that a request is about.
+/// Returns the label sets that a request selects.
 async fn found(prom: &Prom, params: &Params) -> Result<Vec<Labels>, ApiError> {
     let (selectors, range) = (selectors(params)?, time_range(params)?);
     let (database, labels) = (prom.database.clone(), prom.labels.clone());

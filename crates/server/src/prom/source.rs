@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// The maximum size of remembered labels, by the bytes of their texts.
 const CACHED_BYTES_MAX: usize = 64 << 20;
 
-/// How many bytes a byte of an exemplar's labels takes in memory and in an answer.
+/// The bytes that a byte of an exemplar's labels takes in memory and in an answer.
 const EXEMPLAR_BYTES_FACTOR: usize = 8;
 
 /// The labels of series by their numbers in the dictionaries of the tables with samples and exemplars.
@@ -76,7 +76,7 @@ struct SeriesRead<'a> {
     columns: Vec<usize>,
 }
 
-/// For each series number, whether the series is selected, and its labels and values.
+/// The series that were looked up: whether each is selected, by number, and the labels and values of the selected ones.
 struct Chosen<'a, V> {
     source: &'a StoreSource<'a>,
     wanted: &'a SeriesRead<'a>,

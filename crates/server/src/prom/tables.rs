@@ -112,7 +112,7 @@ fn metadata() -> TableDefinition {
     keyed(definition, &[0])
 }
 
-/// Which of the tables are needed that most servers do without.
+/// The tables that a request needs and most servers do without.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RareTables {
     pub(crate) histograms: bool,

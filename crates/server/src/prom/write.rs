@@ -46,13 +46,13 @@ pub(crate) async fn write(prom: Prom, headers: HeaderMap, body: Body) -> Respons
 
 /// The result of a request.
 pub(crate) struct Report {
-    /// How many samples are stored.
+    /// The number of samples that are stored.
     pub(crate) samples: usize,
-    /// How many native histograms are stored.
+    /// The number of native histograms that are stored.
     pub(crate) histograms: usize,
-    /// How many exemplars are stored.
+    /// The number of exemplars that are stored.
     pub(crate) exemplars: usize,
-    /// Why series or histograms were left out.
+    /// The reason why series or histograms were skipped; `None` if none were.
     pub(crate) reason: Option<String>,
 }
 

@@ -54,7 +54,7 @@ impl GroupWriter for SampleWriter {
     type Request = SampleRequest;
     type Report = ();
 
-    /// Only one, because two concurrent commits could add samples of the same series.
+    /// Returns one, because two concurrent commits could add samples of the same series.
     fn worker_count_max(&self) -> usize {
         1
     }

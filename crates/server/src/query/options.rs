@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The limits of requests with statements over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryOptions {
-    /// How long a client may take to read the next part of an answer.
+    /// The maximum time that a client may take to read the next part of an answer.
     pub read_time_max: Duration,
     /// The maximum size of a request with a statement, in bytes.
     pub text_bytes_max: usize,

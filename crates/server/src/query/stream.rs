@@ -30,7 +30,7 @@ pub(crate) fn parts(runtime: Handle, read_time_max: Duration, permit: StatementP
 }
 
 impl PartWriter {
-    /// Where the batches are noted that the statement holds while the client does not read.
+    /// Returns the estimate of the memory that the statement holds while the client does not read.
     pub(crate) fn holds(&self) -> Holds {
         self.parts.holds()
     }

@@ -1,4 +1,4 @@
-//! What answers for each database: its paths over HTTP, and its methods over gRPC.
+//! The services of each database: its paths over HTTP, and its methods over gRPC.
 
 use super::options::ServerOptions;
 use super::routes;
@@ -13,10 +13,10 @@ use axum::Router;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often the stores that could not be opened are tried again.
+/// The interval at which the server tries again to open the stores that it could not open.
 const OPEN_EVERY: Duration = Duration::from_secs(5);
 
-/// What answers for each database. Clones are the same.
+/// The services of each database. Clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct DatabaseServices {
     memory: RequestMemory,

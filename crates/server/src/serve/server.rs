@@ -27,7 +27,7 @@ use tokio::runtime::{Builder, Runtime};
 /// The number of threads that may block, in addition to one for each connection.
 const SPARE_THREADS: usize = 64;
 
-/// How long cancelled work may take to end.
+/// The maximum time that cancelled work may take to end.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
 /// A running server. Dropping it stops it at once; [`Server::shutdown`] lets running work finish.

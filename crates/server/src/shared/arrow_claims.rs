@@ -1,6 +1,6 @@
-//! What a message of an Arrow stream claims, compared with the bytes that it has. Arrow allocates memory for buffers
-//! and rows as it decodes a message, and an allocation that fails ends the process. It panics at a buffer that ends
-//! behind the message. So these messages are refused before:
+//! Compares the sizes that a message of an Arrow stream claims with the bytes that it has. Arrow allocates memory for
+//! buffers and rows as it decodes a message, and an allocation that fails ends the process. It panics at a buffer that
+//! ends behind the message. So these messages are refused before:
 //!
 //! - one whose buffers are compressed, because each states its decompressed length itself;
 //! - one with a buffer that is not within the message;

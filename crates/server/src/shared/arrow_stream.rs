@@ -8,7 +8,7 @@ use atsdb::arrow::error::ArrowError;
 use atsdb::arrow::ipc::reader::StreamDecoder;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Where a message begins with these bytes, the length of its head follows. Older writers leave them out.
+/// The bytes at the beginning of a message, before the length of its head. Older writers omit them.
 const CONTINUATION: [u8; 4] = [255; 4];
 
 /// The batches of a stream whose bytes are all there. A stream that is cut off, or is followed by more bytes, ends with

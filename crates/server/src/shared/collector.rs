@@ -15,7 +15,7 @@ const PORT: u16 = 4318;
 /// The path for traces.
 const PATH: &str = "/v1/traces";
 
-/// How long a request may take, from the look-up of the collector's name to its answer.
+/// The maximum time that a request may take, from the look-up of the collector's name to its answer.
 pub(super) const REQUEST_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// The maximum number of bytes of the line with the status.
@@ -90,7 +90,7 @@ impl Collector {
         Err(failed)
     }
 
-    /// Looks its name up. The system's look-up has no time limit, so a thread of its own waits for it.
+    /// Looks up the name of the collector. The system's look-up has no time limit, so a thread of its own waits for it.
     fn addresses(&self, until: Instant) -> io::Result<Vec<SocketAddr>> {
         if let Ok(address) = self.authority.parse() {
             return Ok(vec![address]);

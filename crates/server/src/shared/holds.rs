@@ -1,4 +1,4 @@
-//! What a statement holds while its client does not read.
+//! The memory that a statement holds while its client does not read.
 
 use atsdb::arrow::array::RecordBatch;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// are computed.
 const BATCHES_HELD: usize = 6;
 
-/// An estimate of what a statement holds while its client does not read. Clones are the same one.
+/// An estimate of the bytes that a statement holds while its client does not read. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Holds(Arc<AtomicUsize>);
 
@@ -18,7 +18,7 @@ impl Holds {
         self.0.store(batch.get_array_memory_size().saturating_mul(BATCHES_HELD), Ordering::Relaxed);
     }
 
-    /// Notes what is held instead of batches.
+    /// Notes the bytes that are held instead of batches.
     pub(crate) fn set(&self, byte_count: usize) {
         self.0.store(byte_count, Ordering::Relaxed);
     }

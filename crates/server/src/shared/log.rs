@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use strum::{IntoStaticStr, VariantArray};
 
-/// How much is logged.
+/// The amount that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum LogLevel {
@@ -20,11 +20,11 @@ pub enum LogLevel {
     Off,
     /// Failures of the server itself: internal errors, damage in the store.
     Error,
-    /// Also failed logins and slow statements.
+    /// The same, and failed logins and slow statements.
     Warn,
-    /// Also the start and the end of the server, reloads, and notices of statements over Flight SQL.
+    /// The same, and the start and the end of the server, reloads, and notices of statements over Flight SQL.
     Info,
-    /// Also each connection, and each error that is sent to a client.
+    /// The same, and each connection, and each error that is sent to a client.
     Debug,
 }
 
@@ -42,7 +42,7 @@ pub enum LogFormat {
 /// The options of a server's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogOptions {
-    /// How much is logged.
+    /// The amount that is logged.
     pub level: LogLevel,
     /// How lines are written.
     pub format: LogFormat,
@@ -70,7 +70,7 @@ impl LogFormat {
     }
 }
 
-/// What a log has written to memory.
+/// The lines of a log that is written to memory.
 #[cfg(test)]
 #[derive(Clone, Default)]
 pub(crate) struct WrittenLog(Arc<Mutex<Vec<u8>>>);
@@ -107,7 +107,7 @@ impl Log {
         Self(Arc::new(Inner { options, out: Mutex::new(out) }))
     }
 
-    /// How long a statement must take to be logged.
+    /// Returns the minimum time of a statement that is logged as slow; `None` if no slow statements are logged.
     pub(crate) fn slow(&self) -> Option<Duration> {
         self.0.options.slow.filter(|_| self.writes(LogLevel::Warn))
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-/// This many parts wait to be sent.
+/// The maximum number of parts that wait to be sent.
 pub(crate) const PARTS_MAX: usize = 4;
 
 /// The end that hands parts over, used by a thread that may block.
@@ -38,7 +38,7 @@ pub(crate) fn outlet<T>(runtime: Handle, read_time_max: Duration, permit: Statem
 }
 
 impl<T> Outlet<T> {
-    /// Where the batches are noted that the statement holds while the client does not read.
+    /// Returns the estimate of the memory that the statement holds while the client does not read.
     pub(crate) fn holds(&self) -> Holds {
         self.holds.clone()
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{AcquireError, Mutex as AsyncMutex, Notify, OwnedSemaphorePermit, Semaphore};
 
-/// How long a statement waits before its permit is returned. Clients that read all the time pause for less.
+/// The time for which a statement waits before its permit is returned. Clients that read all the time pause for less.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
 
 /// The permits of a server. Clones are the same ones.
@@ -64,7 +64,7 @@ struct HeldPermit {
 #[derive(Debug, Default)]
 struct HeldState {
     permit: Option<OwnedSemaphorePermit>,
-    /// How many parts of the statement wait.
+    /// The number of parts of the statement that wait.
     wait_count: usize,
     has_ended: bool,
 }
@@ -166,7 +166,7 @@ impl Drop for ClientWait<'_> {
 }
 
 impl StatementPermit {
-    /// From now on, others use the permit while a statement of the session waits for an advisory lock or a time.
+    /// Lends the permit to others from now on while a statement of the session waits for an advisory lock or a time.
     pub(crate) fn follow_waits(&self, session: &Session) {
         session.set_waits(Arc::<HeldPermit>::clone(&self.held));
     }

@@ -43,7 +43,7 @@ impl ProcessNumbers {
     }
 }
 
-/// Who sends a statement.
+/// The sender of a statement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sender<'a> {
     pub(crate) protocol: &'static str,
@@ -75,9 +75,9 @@ pub(crate) struct RunningStatement {
     pub(crate) user: Option<String>,
     /// The process number of its session, or its own.
     pub(crate) process: i32,
-    /// Its text, possibly truncated.
+    /// The text of the statement, possibly truncated.
     pub(crate) text: String,
-    /// How long it has run.
+    /// The time for which it has run.
     pub(crate) elapsed: Duration,
 }
 

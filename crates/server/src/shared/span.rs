@@ -19,10 +19,10 @@ pub(crate) struct StatementSpan {
     pub(crate) user: Option<String>,
     /// The text without literals.
     pub(crate) statement: String,
-    /// When it ended, in nanoseconds since 1970.
+    /// The time at which it ended, in nanoseconds since 1970.
     pub(crate) end_ns: i64,
     pub(crate) elapsed: Duration,
-    /// How many rows it has answered with or changed.
+    /// The number of rows that it has returned or changed.
     pub(crate) row_count: u64,
     pub(crate) is_cancelled: bool,
 }

@@ -115,7 +115,7 @@ impl ServerState {
         self.0.started_ns
     }
 
-    /// How long the server has run.
+    /// Returns the time for which the server has run.
     pub(crate) fn uptime(&self) -> Duration {
         clock::now() - self.0.started
     }

@@ -13,7 +13,7 @@ pub struct StatementOptions {
     pub temp_bytes: Option<u64>,
     /// The maximum number of statements that run at once. Others wait, and are refused after `hold_time`.
     pub running_max: usize,
-    /// How long a statement waits before it is refused.
+    /// The time for which a statement waits before it is refused.
     pub hold_time: Duration,
     /// The maximum duration of a statement. `None`: ten minutes over HTTP and gRPC, no limit over PostgreSQL's
     /// protocol, whose clients set their own.

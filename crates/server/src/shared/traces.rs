@@ -22,7 +22,7 @@ const WAITING_MAX: usize = 4_096;
 /// The maximum number of spans in a request.
 const REQUEST_SPANS_MAX: usize = 512;
 
-/// How long a span waits for others that are sent with it.
+/// The maximum time for which a span waits for others that are sent with it.
 const GATHER_TIME: Duration = Duration::from_secs(1);
 
 /// Sends spans. Clones send to the same collector; the default sends none.
@@ -43,13 +43,14 @@ enum Message {
     End,
 }
 
-/// What the thread needs. It has no sender, so that it ends when the last of them is dropped.
+/// The state of the thread that sends spans to the collector. It holds no sender of the channel, so that the thread
+/// ends when the last sender is dropped.
 struct Exporter {
     collector: Collector,
     log: Log,
     sent: Counter,
     dropped: Counter,
-    /// When it ends at the latest, once that is decided.
+    /// The time by which it must end; empty until the server ends.
     end: Arc<OnceLock<Instant>>,
 }
 
@@ -75,8 +76,8 @@ impl Traces {
         }
     }
 
-    /// Sends what still waits, for as long as one request may take. A collector that does not accept it is not tried
-    /// again.
+    /// Sends the spans that still wait, for as long as one request may take. A collector that does not accept it is not
+    /// tried again.
     pub(crate) fn finish(&self) {
         let Some(inner) = &self.0 else { return };
         let Some(thread) = inner.thread.lock().take() else { return };

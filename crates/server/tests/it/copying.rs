@@ -57,7 +57,7 @@ struct Both {
     ours: Client,
     theirs: Client,
     _served: Served,
-    /// What differs.
+    /// The differences between both so far: the statement, and both answers.
     wrong: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl Both {
         self.theirs.batch_execute(sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"));
     }
 
-    /// What both send for a COPY ... TO STDOUT, which must be equal.
+    /// Returns the bytes that both send for a COPY ... TO STDOUT, and notes a difference.
     fn same_out(&mut self, sql: &str) -> Vec<u8> {
         let (ours, theirs) = (out(&mut self.ours, sql), out(&mut self.theirs, sql));
         let shown = |answer: &Answer| answer.clone().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());

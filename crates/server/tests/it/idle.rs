@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// What a connection may cost, in bytes: buffers, settings, a task.
+/// The maximum memory of an idle connection, in bytes: buffers, settings, a task.
 const BYTES_MAX: u64 = 64 << 10;
 
 /// A client that has logged in.
@@ -24,7 +24,7 @@ fn connect(address: &str) -> TcpStream {
     stream
 }
 
-/// Returns how many files this process may open, or `None` where the system does not tell.
+/// Returns how many files this process may open, or `None` where the system does not report it.
 fn files_max() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/self/limits").ok()?;
     text.lines().find_map(|line| line.strip_prefix("Max open files"))?.split_whitespace().next()?.parse().ok()

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 /// objects with the statement as `sql`. They are the drivers' texts, so the project has none of them.
 const STATEMENTS: &str = "ATSDB_CLIENT_STATEMENTS";
 
-/// Which of them are compared, and with which values.
+/// The statements that are compared, by the beginning of their hash, with values for their parameters.
 const VALUES: &str = include_str!("../clients/introspection_values.txt");
 
 /// The number of a table in the captured statements.

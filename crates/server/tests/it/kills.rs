@@ -17,12 +17,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often a server is killed for each way. `ATSDB_KILLS` sets a larger number.
+/// The number of times that a server is killed for each way. `ATSDB_KILLS` sets a larger number.
 const KILLS: u64 = 3;
 const ROWS_PER_BATCH: i64 = 40;
 /// The store of the server that a test kills.
 const STORE: &str = "ATSDB_KILLED_STORE";
-/// How many connections it accepts.
+/// The variable with the number of connections that it accepts.
 const CONNECTIONS: &str = "ATSDB_KILLED_CONNECTIONS";
 
 /// A server in a process of its own, killed when dropped.
@@ -274,7 +274,7 @@ const OTLP: Way = Way {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Kill,
-    /// What a SIGTERM begins.
+    /// It shuts down, as after a SIGTERM.
     Shutdown,
 }
 

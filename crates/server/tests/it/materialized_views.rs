@@ -3,7 +3,7 @@
 use crate::support::{Served, output_of_psql};
 use std::process::Command;
 
-/// What psql prints for a script, or `None` if it is not installed.
+/// Returns the output of psql for a script, or `None` if psql is not installed.
 fn shown(served: &Served, arguments: &[&str], script: &str) -> Option<String> {
     let mut psql = Command::new("psql");
     psql.args(["-X", "-A", "-v", "VERBOSITY=verbose", "-h", "127.0.0.1", "-U", "me", "-d", "air"]);

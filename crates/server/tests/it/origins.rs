@@ -3,7 +3,7 @@
 use crate::support::Served;
 use postgres::{Client, NoTls};
 
-/// For each column of an answer, the name of its table and of its column, as the catalogue gives them.
+/// Returns the names of the table and the column of each column of an answer, as the catalogue gives them.
 fn origins(client: &mut Client, statement: &str) -> Vec<String> {
     let prepared = client.prepare(statement).unwrap();
     let columns: Vec<(u32, i16)> = prepared

@@ -1,4 +1,4 @@
-//! What a server answers while it ends.
+//! The answers of a server while it ends.
 
 use crate::support::Served;
 use atsdb_testkit::clock::wait_until;

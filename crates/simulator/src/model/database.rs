@@ -79,7 +79,7 @@ impl Database {
         self.by_uid(rollup.source).map(|source| rollup.answer(source))
     }
 
-    /// From now on this rollup, or all of them, may have been closed.
+    /// Notes that this rollup, or all of them, may have been closed from now on.
     pub(crate) fn note_closable(&mut self, name: Option<&str>, now_ms: i64) {
         for rollup in self.rollups.iter_mut().filter(|rollup| name.is_none_or(|name| rollup.name == name)) {
             if let Some(source) = self.tables.iter().find(|table| table.uid == rollup.source) {
@@ -196,7 +196,7 @@ impl Database {
         Some(table.uid)
     }
 
-    /// From now on expired rows may have been dropped.
+    /// Notes that expired rows may have been dropped from now on.
     pub(crate) fn expire(&mut self, now_ms: i64) {
         for table in &mut self.tables {
             let (Some(retention), Some(time)) = (table.definition.retention, table.definition.time) else { continue };
@@ -207,7 +207,7 @@ impl Database {
         }
     }
 
-    /// From now on chunks may have been replaced by others with the same rows.
+    /// Notes that chunks may have been replaced by others with the same rows from now on.
     pub(crate) fn note_rewritten(&mut self) {
         self.tables.iter_mut().for_each(|table| table.rewritten += 1);
         self.references.note_rewritten();
@@ -241,7 +241,8 @@ impl Database {
         format!("{definitions:?}{rollups:?}{}", self.shown())
     }
 
-    /// How often each table was changed, which decides whether a transaction that has read earlier is in conflict.
+    /// Returns the numbers of changes of each table, as text. They decide whether a transaction that has read earlier
+    /// is in conflict.
     pub(crate) fn counters(&self) -> String {
         let counters = self.tables.iter().map(|table| (table.uid, table.added, table.rewritten, table.defined));
         format!("{:?}{}", counters.collect::<Vec<_>>(), self.references.counters())

@@ -39,7 +39,7 @@ impl RollupModel {
         Self { name: name.to_owned(), source, summary, closed_before, closed, closable }
     }
 
-    /// Its answer over the rows of its source, sorted.
+    /// Returns the rows of the rollup that follow from the rows of its source, sorted.
     pub(crate) fn answer(&self, source: &TableModel) -> Answered {
         let mut groups: BTreeMap<(i64, Option<i64>), Group> = BTreeMap::new();
         for row in &source.rows {
@@ -65,7 +65,7 @@ impl RollupModel {
         rows
     }
 
-    /// From now on it may have been closed, up to the time before which its source drops rows.
+    /// Notes that it may have been closed from now on, up to the time before which its source drops rows.
     pub(crate) fn note_closable(&mut self, source: &TableModel, now_ms: i64) {
         let definition = &source.definition;
         let (Some(retention), Some(time)) = (definition.retention, definition.time) else { return };

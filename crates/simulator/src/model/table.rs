@@ -21,11 +21,11 @@ pub(crate) struct TableModel {
     pub(crate) uid: u64,
     pub(crate) definition: TableDefinition,
     pub(crate) rows: Vec<Row>,
-    /// How often rows were added.
+    /// The number of times that rows were added.
     pub(crate) added: u64,
-    /// How often chunks may have been replaced.
+    /// The number of times that chunks may have been replaced.
     pub(crate) rewritten: u64,
-    /// How often the definition has changed.
+    /// The number of times that the definition has changed.
     pub(crate) defined: u64,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Transaction {
     /// Rows without keys that were added before its first read.
     pending: Vec<Pending>,
     looked: Option<TransactionView>,
-    /// What it has set before its first read.
+    /// When the foreign key is checked, as set by `SET CONSTRAINTS` before the first read.
     deferral: Deferral,
     marks: Vec<(u8, Vec<Pending>, Deferral, Option<TransactionView>)>,
     has_failed: bool,

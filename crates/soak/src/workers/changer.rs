@@ -12,7 +12,7 @@ const KEYS: u64 = 10_000;
 const KEYS_AT_ONCE: u64 = 20;
 /// The time between two operations, in milliseconds.
 const PAUSE_MS: u64 = 250;
-/// How often a transfer is retried if another one was faster.
+/// The maximum number of attempts at a transfer while others are faster.
 const ATTEMPTS_MAX: usize = 1_000;
 
 pub(super) fn work(worker: &mut Worker) -> Result<()> {

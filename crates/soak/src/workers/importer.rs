@@ -12,7 +12,7 @@ use std::sync::Arc;
 const PAUSE_MS: u64 = 20_000;
 const PARTS: i64 = 24;
 const PART_BYTES: usize = 1 << 20;
-/// One in this many imports is abandoned.
+/// The number of imports of which one is abandoned.
 const GIVEN_UP_EVERY: u64 = 16;
 
 pub(super) fn work(worker: &mut Worker) -> Result<()> {

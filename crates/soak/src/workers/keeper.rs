@@ -8,7 +8,7 @@ use atsdb_engine::Environment;
 
 const PAUSE_MS: u64 = 3_000;
 const STEP_BYTES: u64 = 8 << 20;
-/// How far a wrong clock is ahead.
+/// The milliseconds by which a wrong clock is ahead.
 const AHEAD_MS: i64 = 2 * BATCH_ID_RETENTION_MS;
 
 pub(super) fn work(worker: &mut Worker) -> Result<()> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(crate) const ROWS: usize = 400;
 /// The time between two batches, in milliseconds.
 const PAUSE_MS: u64 = 200;
-/// One in this many batches is late, by up to two hours.
+/// The number of batches of which one is late, by up to two hours.
 const LATE_EVERY: u64 = 20;
 const LATE_MS_MAX: u64 = 2 * 3_600_000;
 

@@ -180,7 +180,8 @@ fn standard(
     row
 }
 
-/// What the standard says of the numbers that a column gives to rows. They never begin again.
+/// Returns the cells `is_identity` to `identity_cycle` of `information_schema.columns`; all but the first and the last
+/// are NULL for a column that is no identity column. Numbers never begin again, so that the last cell is always `NO`.
 fn identity_cells(numbers: Option<(Identity, ColumnType)>) -> [Cell; 7] {
     let (identity, bounds) = match numbers {
         Some((identity, column_type)) => (Some(identity), identity.bounds(column_type)),

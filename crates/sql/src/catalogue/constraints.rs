@@ -111,7 +111,7 @@ pub(super) const FOREIGN_KEYS: Relation = Relation {
     source: RelationSource::Tables("table_name", foreign_keys),
 };
 
-/// The keys of a table that are constraints: a unique index is none.
+/// Returns the keys of a table that are constraints. A unique index is not one.
 fn keys(definition: &TableDefinition) -> impl Iterator<Item = &Unique> {
     definition.unique.iter().filter(|unique| !unique.index)
 }

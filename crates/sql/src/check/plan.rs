@@ -1,4 +1,4 @@
-//! From the text of a condition to a physical plan over the columns that it names, as for a query of these columns.
+//! Plans the text of a condition as a physical plan over the columns that it names, as for a query of these columns.
 
 use crate::ddl::defaults::default_type;
 use crate::plan::names::{StatementTables, logical_plan};

@@ -27,8 +27,8 @@ pub(crate) fn added_count(operations: &[AlterTableOperation]) -> usize {
 }
 
 /// Returns the definition after all operations, applied one after the other by a statement with these current times.
-/// What `IF EXISTS` and `IF NOT EXISTS` leave out is added to `skipped`.
-/// The value of older rows in a new mapped column is still text.
+/// Operations that `IF EXISTS` or `IF NOT EXISTS` skips are added to `skipped`. The value of older rows in a new mapped
+/// column is still text.
 pub(crate) fn altered(
     from: &TableDefinition,
     operations: &[AlterTableOperation],
@@ -106,7 +106,8 @@ fn alter(
     Ok(definition)
 }
 
-/// What is left out of a statement about a table, in PostgreSQL's words.
+/// Returns PostgreSQL's notice about an operation on a table that is skipped: `what` is the kind of the object, and
+/// `why` the reason.
 fn skip(sqlstate: &'static str, what: &str, name: &Ident, table: &TableDefinition, why: &str) -> Skipped {
     let (name, table) = (folded(name), table.local_name());
     Skipped { sqlstate, message: format!("{what} \"{name}\" of relation \"{table}\" {why}, skipping") }

@@ -49,8 +49,8 @@ pub(crate) fn table_options(create: &CreateTable) -> Result<TableOptions> {
     if create.temporary { options.of_temporary().map_err(as_sql_error) } else { Ok(options) }
 }
 
-/// What to know about the time of a table that is created: a column was chosen only because of its type, so it cannot
-/// be NULL, although the statement does not say so and another column is the key.
+/// Returns the notice about a time column that was chosen only because of its type: it cannot be NULL, although the
+/// statement does not say so and another column is the key. `None` for other tables.
 pub(crate) fn notice_of_time(create: &CreateTable, definition: &TableDefinition) -> Result<Option<String>> {
     let Some(column) = definition.time.and_then(|time| definition.column_by_id(time.column)) else { return Ok(None) };
     let is_not_null = |declared: &ColumnDef| {
@@ -70,7 +70,8 @@ pub(crate) fn notice_of_time(create: &CreateTable, definition: &TableDefinition)
     )))
 }
 
-/// What a temporary table does at the end of a transaction; `None` for another table.
+/// Returns what happens to a temporary table at the end of a transaction; `None` for other tables, for which an `ON
+/// COMMIT` is an error.
 pub(crate) fn on_commit(create: &CreateTable) -> Result<Option<OnCommit>> {
     match (create.temporary, create.on_commit) {
         (false, None) => Ok(None),
@@ -81,8 +82,8 @@ pub(crate) fn on_commit(create: &CreateTable) -> Result<Option<OnCommit>> {
     }
 }
 
-/// The definition that a `CREATE TABLE` text declares; the inverse of [`create_table_sql`](crate::create_table_sql) for
-/// a table whose constraints are all valid.
+/// Returns the definition that a `CREATE TABLE` text declares; the inverse of
+/// [`create_table_sql`](crate::create_table_sql) for a table whose constraints are all valid.
 pub fn parse_create_table(text: &str) -> Result<TableDefinition> {
     match parse_declaring(text.trim_end().trim_end_matches(';'), SourcePosition::START, &Parameters::none())? {
         Statement::CreateTable(create) if !create.temporary => {

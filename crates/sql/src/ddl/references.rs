@@ -107,7 +107,7 @@ fn action(declared: Action) -> ReferentialAction {
     }
 }
 
-/// When a foreign key with these clauses is checked, if a transaction can have it checked at its end.
+/// Returns when a deferrable foreign key with these clauses is checked; `None` if it is not deferrable.
 pub(super) fn deferrable(clauses: Option<&ConstraintCharacteristics>) -> Result<Option<Initially>> {
     let Some(clauses) = clauses else { return Ok(None) };
     if clauses.enforced == Some(false) {

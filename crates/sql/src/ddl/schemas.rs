@@ -23,7 +23,7 @@ pub(crate) enum SchemaChange {
 /// A table, a view or a rollup that gets another schema.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SchemaMove {
-    /// What the statement names; `None` is `ALTER TABLE`, which names anything.
+    /// The kind of relation that the statement requires; `None` for `ALTER TABLE`, which accepts every kind.
     pub(crate) kind: Option<RelationKind>,
     pub(crate) name: ObjectName,
     pub(crate) schema: String,

@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 pub(crate) struct ColumnChange {
     /// Their names before.
     pub(crate) before: Vec<String>,
-    /// Those that there are afterwards.
+    /// The columns that there are afterwards.
     pub(crate) after: Vec<ColumnAfter>,
     /// Whether an alias must name all of them, as that of a view must.
     pub(crate) names_all: bool,
@@ -28,7 +28,7 @@ pub(crate) struct ColumnChange {
 /// A column after a change.
 pub(crate) struct ColumnAfter {
     pub(crate) name: String,
-    /// Its position before; `None` of a new column.
+    /// The position that the column had before; `None` for a new column.
     pub(crate) position_before: Option<usize>,
 }
 
@@ -128,9 +128,9 @@ struct Aliases<'a> {
     is_table: &'a dyn Fn(&TableName) -> bool,
     change: &'a ColumnChange,
     own: WithNames,
-    /// How many relations are the table.
+    /// The number of relations that are the table.
     named_count: usize,
-    /// How many of them can have an alias.
+    /// The number of them that can have an alias.
     found_count: usize,
     /// The end and the new text of each part of the query that is replaced, by its start.
     written: BTreeMap<Location, (Location, String)>,

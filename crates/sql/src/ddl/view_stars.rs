@@ -21,7 +21,7 @@ use std::slice;
 /// The names of the columns of a table or view; `None` of another name.
 pub(crate) type ColumnsOf<'a> = dyn Fn(&ObjectName) -> Option<Vec<String>> + 'a;
 
-/// How often the text of a query is tried. Then the stars that are left stay.
+/// The maximum number of texts of a query that are tried. The stars that are left then stay.
 const TRIALS_MAX: usize = 100;
 
 /// A query with the columns of tables and views in place of each `*`. If the whole text is not accepted, its halves are
@@ -42,7 +42,7 @@ pub(crate) fn with_written_stars(
     let _ = visit(parsed.as_ref(), &mut stars);
     let written = in_bytes(query, stars.written.into_iter().map(|(start, (end, columns))| (start..end, columns)));
     let mut text = query.to_owned();
-    // The last part is tried first: the bytes of those before it stay where they are.
+    // The last part is tried first, because the bytes of the parts before it stay where they are.
     let mut untried = vec![written.as_slice()];
     for _ in 0..TRIALS_MAX {
         let Some(part) = untried.pop().filter(|part| !part.is_empty()) else { break };
@@ -153,7 +153,7 @@ impl Stars<'_> {
         Some((start..star.end, items))
     }
 
-    /// What a `*` of all relations shows.
+    /// Returns the items for a `*` over all relations of a FROM; `None` if they are not known.
     fn of_from(&self, from: &[TableWithJoins]) -> Option<Vec<ShownItem>> {
         let mut items = Vec::new();
         for table in from {
@@ -172,7 +172,7 @@ impl Stars<'_> {
         Some(items)
     }
 
-    /// What the `*` of joined relations shows.
+    /// Returns the items for a `*` over joined relations; `None` if they are not known.
     fn of_joins(&self, table: &TableWithJoins, is_qualified: bool) -> Option<Vec<ShownItem>> {
         let mut left = self.of_relation(&table.relation, is_qualified || !table.joins.is_empty())?;
         for join in &table.joins {
@@ -198,7 +198,7 @@ impl Stars<'_> {
         Some(left)
     }
 
-    /// What the `*` of a relation shows.
+    /// Returns the items for the `*` of a relation: its own `*` if its columns are not known. `None` if it has no name.
     fn of_relation(&self, relation: &TableFactor, is_qualified: bool) -> Option<Vec<ShownItem>> {
         if let TableFactor::NestedJoin { table_with_joins, alias: None } = relation {
             return self.of_joins(table_with_joins, true);
@@ -259,7 +259,7 @@ fn relations_inside(from: &[TableWithJoins]) -> Vec<&TableFactor> {
     inside.collect()
 }
 
-/// What a join shows that only tests the other side; `None` of another join.
+/// Returns the items of a semi or anti join, which are those of one side; `None` for other joins.
 fn of_one_side(operator: &JoinOperator, left: Vec<ShownItem>, right: Vec<ShownItem>) -> Option<Vec<ShownItem>> {
     use JoinOperator as Join;
     match operator {
@@ -269,7 +269,7 @@ fn of_one_side(operator: &JoinOperator, left: Vec<ShownItem>, right: Vec<ShownIt
     }
 }
 
-/// What a join shows that merges columns of these names; `None` if columns of a side are not known.
+/// Returns the items of a join that merges the columns of these names; `None` if columns of a side are not known.
 fn merged(
     operator: &JoinOperator,
     left: Vec<ShownItem>,

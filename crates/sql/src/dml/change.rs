@@ -15,13 +15,14 @@ pub(crate) struct Change {
     /// The columns whose new values the query returns, by position, after the rows' locations.
     pub(crate) columns: Vec<usize>,
     pub(crate) kind: ChangeKind,
-    /// With `RETURNING`, the other columns, which the query returns after these. The values of other tables in the
-    /// clause follow.
+    /// The other columns, which the query returns after these if there is a `RETURNING`. The values of other tables in
+    /// the clause follow.
     pub(crate) others: Vec<usize>,
     pub(crate) returning: Option<Returning>,
     /// The scan that reads the rows; `None` if the plan reads none.
     pub(crate) source: Option<NumberedScan>,
-    /// What each row of the query does, if the statement is a `MERGE`.
+    /// The actions of the `WHEN` clauses, one of which each row of the query names by number; `None` unless the
+    /// statement is a `MERGE`.
     pub(crate) merge: Option<Merge>,
 }
 
@@ -36,7 +37,8 @@ impl Change {
         }
     }
 
-    /// For each value in a row of the query, the position of the column that it is assigned to, if any.
+    /// Returns the position of the column to which each value in a row of the query is assigned; `None` for a value
+    /// that is not.
     pub(crate) fn assigned(&self) -> Result<Vec<Option<usize>>> {
         let Some(merge) = &self.merge else {
             return Ok([None, None].into_iter().chain(self.columns.iter().copied().map(Some)).collect());
@@ -79,7 +81,7 @@ pub(crate) enum MergeAction {
     Update {
         values: Range<usize>,
     },
-    /// These values become a row.
+    /// The values become a row.
     Insert {
         target: Box<Target>,
         values: Range<usize>,

@@ -29,7 +29,7 @@ pub enum FileLayout {
         /// Whether the first record is skipped.
         has_header: bool,
     },
-    /// That of a `COPY`. Outside of PostgreSQL's formats, columns that the file names are matched by name.
+    /// The layout of a `COPY`. Outside of PostgreSQL's formats, columns that the file names are matched by name.
     Copy(CopyLayout),
 }
 
@@ -55,12 +55,12 @@ pub struct FileTable {
     pub rows: FileRows,
 }
 
-/// Where the rows of a file are.
+/// The rows of a file, by where they are kept.
 #[derive(Debug, Clone)]
 pub enum FileRows {
-    /// In memory.
+    /// The rows are in memory.
     Memory(Vec<RecordBatch>),
-    /// Elsewhere, because they would take too much memory.
+    /// The rows are elsewhere, because they would take too much memory.
     Stored(Arc<dyn StoredRows>),
 }
 

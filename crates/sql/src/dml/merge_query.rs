@@ -246,7 +246,7 @@ fn change_of(table: &Table, clauses: &[Clause]) -> (ChangeKind, Vec<usize>) {
     }
 }
 
-/// Which action a row takes.
+/// The choice of the action that a row takes.
 struct Choice {
     /// The number of the action; NULL for none.
     action: Expr,

@@ -18,7 +18,7 @@ pub(crate) struct Target {
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) on_duplicate: OnDuplicate,
     pub(crate) returning: Option<Returning>,
-    /// What holds for values that are given for identity columns.
+    /// The `OVERRIDING` clause, for values that are given for identity columns; `None` without one.
     pub(crate) overriding: Option<Overriding>,
     /// Identity columns whose given values do not count, so that the table numbers the rows.
     pub(crate) generated: Vec<String>,

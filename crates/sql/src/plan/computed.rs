@@ -1,5 +1,5 @@
-//! Which columns of a query are computed. A column of a table keeps its type in `CREATE TABLE ... AS`, and a cast says
-//! one, but the type of a computed decimal follows from the numbers in the expression only.
+//! Finds out which columns of a query are computed. A column of a table keeps its type in `CREATE TABLE ... AS`, and a
+//! cast says one, but the type of a computed decimal follows from the numbers in the expression only.
 
 use datafusion::logical_expr::logical_plan::Distinct;
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan};

@@ -1,4 +1,4 @@
-//! From a statement's syntax tree to DataFusion's logical plan, over the tables of one snapshot. Owned here: resolving
+//! Plans a statement's syntax tree as DataFusion's logical plan, over the tables of one snapshot. Owned here: resolving
 //! names of tables ([`names`]), the plans for a view ([`views`]), a rollup ([`rollups`]), a file ([`files`],
 //! [`stored_rows`]) and the work table of a statement ([`work_table`]), the columns that are computed ([`computed`]),
 //! the types of parameters ([`parameter_types`]), names of tables that are not read (`read_tables`), what a plan may

@@ -122,7 +122,7 @@ struct SnapshotNames<'a> {
     expansion: Expansion,
     focus: &'a Focus,
     parameters: &'a Parameters,
-    /// They have a state, and so each statement has its own.
+    /// The planners of relations. They have a state, so that each statement has its own.
     relation_planners: Vec<Arc<dyn RelationPlanner>>,
 }
 

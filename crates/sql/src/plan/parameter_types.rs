@@ -26,7 +26,8 @@ const OF_OTHER_ROWS: [&str; 3] = ["lag", "lead", "nth_value"];
 /// The digits after the point that an array of decimals has at least if it is a parameter.
 const DECIMAL_SCALE_MIN: i8 = 10;
 
-/// What a text is, or the texts in an array, if it is the value of a parameter beside a column or in a cast.
+/// The type of the values that the text of a parameter, or each text in its array, stands for. It follows from the
+/// column beside the parameter, or from a cast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextForm {
     /// A UUID.
@@ -78,12 +79,12 @@ pub(crate) type AssignedType = (DataType, Option<TextForm>);
 #[derive(Debug, Clone)]
 pub(crate) struct InferredTypes {
     pub(crate) types: Vec<Option<DataType>>,
-    /// For each parameter, what its texts are. Only inferred types have one.
+    /// The form of each parameter's texts; `None` for plain texts, and for types that were not inferred.
     pub(crate) forms: Vec<Option<TextForm>>,
 }
 
 impl InferredTypes {
-    /// These types are known. Others may be inferred.
+    /// Creates the types of parameters. `None` is a type that may be inferred.
     pub(crate) fn of(types: Vec<Option<DataType>>) -> Self {
         let forms = vec![None; types.len()];
         Self { types, forms }
@@ -332,7 +333,7 @@ fn known_type(expr: &Expr, inputs: &DFSchema) -> Option<DataType> {
     expr.get_type(inputs).ok().filter(|data_type| !data_type.is_null())
 }
 
-/// What the texts of an expression are.
+/// Returns the form of an expression's texts; `None` if they are plain texts, or no texts.
 fn form_of(expr: &Expr, inputs: &DFSchema) -> Option<TextForm> {
     let (_, field) = expr.to_field(inputs).ok()?;
     TextForm::of_field(&field)

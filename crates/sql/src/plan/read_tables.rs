@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 pub(super) struct ReadTables(Vec<ReadTable>);
 
 struct ReadTable {
-    /// Its own name, if it has one.
+    /// The name of the relation, if it has one.
     name: Option<String>,
     alias: Option<String>,
 }

@@ -27,11 +27,11 @@ const STRETCHES_MAX: usize = 16;
 /// The times that a plan covers; by default all.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Focus {
-    /// Only rows in this time range are read from this table.
+    /// The table of which only the rows in this time range are read.
     pub(crate) within: Option<(TableId, TimeRange)>,
     /// Tables and views that are planned with other definitions; nothing is read.
     pub(crate) as_if: Vec<Table>,
-    /// Only the rows of this rollup in these time ranges, which are whole buckets, are needed, and they are computed.
+    /// The rollup of which only the rows in these time ranges, which are whole buckets, are needed. They are computed.
     pub(crate) computed: Option<(TableId, Arc<[Times]>)>,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Lookup {
     /// The index's number in the table.
     pub(crate) index: usize,
     pub(crate) keys: RowKeys,
-    /// Its description in `EXPLAIN`.
+    /// The description in `EXPLAIN`.
     pub(crate) description: String,
 }
 

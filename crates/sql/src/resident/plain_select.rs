@@ -12,7 +12,7 @@ use atsdb_engine::{ReadSnapshot, Value};
 use atsdb_resident::RowKeys;
 use std::sync::Arc;
 
-/// Larger results are streamed, which requires a plan.
+/// The maximum number of rows of a result. Larger results are streamed, which requires a plan.
 const ROWS_MAX: usize = 8_192;
 
 /// A statement of this form, before its names are resolved.

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 /// The result of checking a rollup's query.
 pub(crate) struct RollupDescription {
-    /// Its columns, with their names.
+    /// The columns of the rollup, with their names.
     pub(crate) schema: SchemaRef,
     pub(crate) bucketing: Bucketing,
     /// The columns of its source that it reads, by name.

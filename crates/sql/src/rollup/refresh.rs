@@ -26,11 +26,11 @@ const STRETCHES_MAX: usize = 64;
 /// The maximum number of stale time ranges that are stored. Beyond it, the nearest ranges are merged.
 const REMEMBERED_MAX: usize = 256;
 
-/// If the log of its source has more chunks than this, a rollup's state takes them over, even if there is nothing to
-/// compute.
+/// The maximum number of chunks in the log of a source. If there are more, a rollup's state takes them over, even if
+/// there is nothing to compute.
 const LOG_CHUNKS_MAX: usize = 64;
 
-/// How often a step is retried in a row if other writers are faster.
+/// The maximum number of attempts at a step, one after the other, if other writers are faster.
 const ATTEMPTS_MAX: usize = 100;
 
 /// The stale buckets that are computed.

@@ -26,7 +26,7 @@ pub(crate) struct CreateRollup {
     pub(crate) name: ObjectName,
     pub(crate) if_not_exists: bool,
     pub(crate) table: ObjectName,
-    /// As written.
+    /// The width after `EVERY`, as written; `None` without it.
     pub(crate) every: Option<String>,
     pub(crate) options: Vec<SqlOption>,
     /// The query, as written, and its position in the statement.

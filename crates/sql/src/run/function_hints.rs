@@ -1,4 +1,5 @@
-//! What to write instead of a call of a function that does not exist, or that does not fit.
+//! Hints for a call of a function that does not exist, or whose arguments do not fit: a name or a call to write
+//! instead.
 
 use super::function_kind::FunctionKind;
 use super::function_list::{FunctionInfo, functions};
@@ -122,7 +123,7 @@ fn is_named(function: &FunctionInfo, name: &str) -> bool {
     function.name.eq_ignore_ascii_case(name)
 }
 
-/// The function that an error is about, if it is one of a call with wrong arguments.
+/// Returns the function that an error names, if it is the error of a call with wrong arguments.
 fn called_wrongly(message: &str) -> Option<&str> {
     let (name, fault) = message.split_once(' ')?;
     let is_count = fault.strip_prefix("takes ").is_some_and(|count| count.contains(" argument"));

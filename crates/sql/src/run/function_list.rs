@@ -15,13 +15,13 @@ use datafusion::logical_expr::{Documentation, ReturnFieldArgs, Signature, TypeSi
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Lists of types that are tried to find what a function returns.
+/// The maximum number of lists of types that are tried to find the type of a function's result.
 const EXAMPLES_MAX: usize = 400;
 
-/// Results of more types than this depend on the arguments.
+/// The maximum number of types of a result that are shown. With more, the result depends on the arguments.
 const TYPES_SHOWN: usize = 3;
 
-/// What stands for a result whose type depends on the arguments.
+/// The words for the type of a result that depends on the arguments.
 const BY_THE_ARGUMENTS: &str = "by the arguments";
 
 /// A function that a query may call.
@@ -35,7 +35,7 @@ pub struct FunctionInfo {
     pub arguments: String,
     /// The types of its result, or how they depend on its arguments.
     pub returns: String,
-    /// What it computes; empty if the function does not say it.
+    /// A sentence about what it computes; empty if the function has no description.
     pub description: String,
     /// A call of it and the answer. Most aliases have none.
     pub example: Option<FunctionExample>,
@@ -191,7 +191,8 @@ fn usual_arguments() -> Vec<Vec<DataType>> {
     lists
 }
 
-/// What a function of arrays returns: a type, or how the type follows from that of its array.
+/// Returns the type of the result of a function of arrays, or words for how that type follows from the array's. `None`
+/// if the function accepts no array.
 fn result_for_arrays(result_of: &dyn Fn(&[DataType]) -> Option<String>) -> Option<String> {
     let elements = [DataType::Int64, DataType::Utf8, DataType::Float64];
     let shapes_of = |element: &DataType| {

@@ -1,5 +1,5 @@
-//! What the functions of this project take, return and do: they check their arguments themselves, and DataFusion knows
-//! nothing about them.
+//! The arguments, results and descriptions of this project's functions. These check their arguments themselves, so that
+//! DataFusion knows none of this.
 
 /// A function's name, arguments, result and description.
 pub(super) type FunctionNote = (&'static str, &'static str, &'static str, &'static str);

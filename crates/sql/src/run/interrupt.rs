@@ -26,7 +26,7 @@ struct InterruptState {
     sequences: Option<(SessionNumbers, Arc<Restriction>)>,
     /// The scopes of its advisory locks.
     locks: Option<Arc<SessionLocks>>,
-    /// Who awaits what its statements wait for on purpose.
+    /// The object that awaits the locks and times for which its statements wait on purpose.
     waits: Option<Arc<dyn StatementWaits>>,
     /// Its user and database, if they are known.
     identity: Option<Arc<SessionIdentity>>,
@@ -57,7 +57,7 @@ impl Interrupt {
         self.0.lock().locks = Some(locks);
     }
 
-    /// Who awaits what the session's statements wait for on purpose.
+    /// Returns the object that awaits the locks and times for which the session's statements wait on purpose.
     pub(crate) fn waits(&self) -> Option<Arc<dyn StatementWaits>> {
         self.0.lock().waits.clone()
     }

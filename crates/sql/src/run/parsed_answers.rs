@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 
-/// Longer statements are not kept.
+/// The maximum size in bytes of a statement that is kept.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// The texts of the statements that are kept have at most two times this many bytes. A syntax tree is some dozen times

@@ -21,7 +21,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 
-/// Longer statements are not kept.
+/// The maximum size in bytes of a statement that is kept.
 const TEXT_BYTES_MAX: usize = 16 << 10;
 
 /// The texts of the statements that are kept, with the values of their parameters, have at most two times this many
@@ -40,21 +40,21 @@ pub(crate) struct CachedPlan {
 pub(crate) enum CachedResult {
     /// The plan for some values of its parameters.
     Plan(Arc<CachedPlan>),
-    /// For any values of its parameters: the direct read that the statement is, or `None` if it is not one.
+    /// The direct read that the statement is for any values of its parameters; `None` if it is not one.
     Direct(Option<Arc<DirectRead>>),
-    /// Without values: the types of its parameters, and the columns of its answer.
+    /// The types of the statement's parameters, and the columns of its answer, without values.
     Described(Arc<TypesAndColumns>),
-    /// For a template: what is known of the queries that have it.
+    /// The way in which the queries with a template are executed.
     Template(TemplateState),
 }
 
-/// What is known of the queries that differ only in their constants.
+/// How queries that differ only in their constants are executed, as far as it is known.
 #[derive(Debug, Clone)]
 pub(crate) enum TemplateState {
     /// One of them was a direct read.
     Seen,
     Direct(Arc<TemplateRead>),
-    /// They are planned.
+    /// They are no direct reads: each is planned.
     Planned,
 }
 
@@ -145,9 +145,9 @@ impl PlanKey {
 
 /// The keys for the direct read that a query is. `None` where nothing is kept.
 pub(crate) struct DirectReadKeys {
-    /// That of the query, with any values of its parameters.
+    /// The key of the query, with any values of its parameters.
     pub(crate) of_query: Option<PlanKey>,
-    /// That of its template, if it has one.
+    /// The key of the query's template, if it has one.
     pub(crate) of_template: Option<PlanKey>,
 }
 
@@ -181,7 +181,7 @@ impl PlanCache {
         state.results.get(key)
     }
 
-    /// What is known of the queries that have a query's template.
+    /// Returns the state of a query's template; `None` if the cache does not have it.
     pub(crate) fn template(&self, query: &Query, template: &Template) -> Option<TemplateState> {
         self.template_by_key(&PlanKey::of_template(template, query.snapshot.search_path())?, query)
     }

@@ -183,7 +183,7 @@ fn plan_of(
 #[derive(Default)]
 enum DirectForm {
     Rows(DirectRows),
-    /// Its physical plan is needed, too.
+    /// A query of this form, which also needs its physical plan.
     Groups(GroupsForm),
     Constants(DirectConstants),
     #[default]

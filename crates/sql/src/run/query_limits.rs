@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::time::{Duration, Instant};
 
-/// How often a waiting thread checks.
+/// The interval at which a waiting thread checks.
 pub(crate) const CHECK_EVERY: Duration = Duration::from_millis(20);
 
 /// The memory that is allowed beyond the pool, whatever its size: for decoded pages, batches in transit, the cache, and
@@ -85,7 +85,7 @@ fn resident_bytes(now: Instant) -> Option<usize> {
 struct ResidentMemory {
     /// The file, and the process that has opened it: in a process that it has forked, it would still be about itself.
     file: Option<(u32, File)>,
-    /// What was read last, and when.
+    /// The time of the last reading, and the bytes that were read, `None` if the system does not report them.
     last: Option<(Instant, Option<usize>)>,
 }
 

@@ -25,7 +25,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// What a task sends to the reader of its rows.
+/// A message of a task to the reader of its rows.
 pub(super) enum Message {
     Started {
         insert: Option<Box<Target>>,

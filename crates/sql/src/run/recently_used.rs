@@ -5,7 +5,8 @@ use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// This many most recently used values are always kept, unless they are too large; up to as many others may be.
+/// The number of most recently used values that are always kept, unless they are too large. Up to as many others may be
+/// kept.
 const KEPT_MIN: usize = 256;
 
 /// The values that were used lately, by their keys.

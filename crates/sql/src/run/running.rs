@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 use tokio::task::AbortHandle;
 
-/// After a query was ended, no other one is ended for this long, so that its memory can be freed.
+/// The time after the end of a query for which no other one is ended, so that its memory can be freed.
 const GIVING_BACK: Duration = Duration::from_secs(1);
 
 /// Operators that may hold rows for which they have not reserved memory.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The bytes that are read from a file at a time.
 const PIECE_BYTES: u64 = 128 << 10;
 
-/// What to do about too large temporary files, apart from allowing them.
+/// The hint for temporary files that are too large, apart from allowing larger ones.
 const FEWER_ROWS: &str = "narrow the time range, or add a condition to the join";
 
 /// The disk manager for queries whose temporary files are in this space.

@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-/// This is address space, not memory: a page is allocated when it is first used.
+/// The size of a thread's stack. It is address space, not memory: a page is allocated when it is first used.
 const STACK_BYTES: usize = 64 << 20;
 
-/// How long stopped queries may occupy all threads before new threads are started for the next query.
+/// The time for which stopped queries may occupy all threads before new threads are started for the next query.
 const STOPPING: Duration = Duration::from_millis(50);
 
 /// The message with which tokio panics if it cannot start a thread.

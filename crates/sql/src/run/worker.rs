@@ -56,7 +56,7 @@ pub(crate) struct Worker {
     resources: Arc<Resources>,
 }
 
-/// What workers of several stores may share.
+/// The memory, threads and temporary space that the workers of several stores may share.
 struct Resources {
     memory: Arc<SharedMemory>,
     temporary_space: Arc<TemporarySpace>,

@@ -1,4 +1,4 @@
-//! What EXPLAIN shows of a scan.
+//! The description of a scan in EXPLAIN.
 
 use atsdb_core::time::format_time;
 use atsdb_core::{ColumnType, TimeRange};

@@ -12,7 +12,7 @@ use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricB
 use std::sync::Arc;
 use std::task::Poll;
 
-/// What EXPLAIN ANALYZE shows of a partition.
+/// The metrics of a partition's reader, which EXPLAIN ANALYZE shows.
 pub(super) struct ReaderMetrics {
     chunks_read: Count,
     chunks_skipped: Count,
@@ -48,7 +48,7 @@ pub(super) struct PartitionReader {
     pub(super) filtered: Option<FilteredReader>,
     /// The position in `order` of the next chunk of the partition.
     pub(super) next: usize,
-    /// How far apart the partition's chunks are in `order`.
+    /// The distance between two of the partition's chunks in `order`.
     pub(super) step: usize,
     pub(super) rows_left: usize,
     pub(super) batch_rows_max: usize,

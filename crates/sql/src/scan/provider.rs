@@ -28,7 +28,7 @@ pub(crate) struct SnapshotTable {
     is_numbered: bool,
     /// The position of a mapped column, if only the latest rows for each of its values are needed.
     latest_by: Option<usize>,
-    /// Only rows in this time range are read.
+    /// The time range of the rows that are read.
     within: TimeRange,
 }
 
@@ -156,7 +156,7 @@ impl SnapshotTable {
 /// The numbers of rows and of distinct values of a table.
 pub(crate) struct TableCounts {
     pub(crate) rows: u64,
-    /// For each requested column; `None` if it is not known.
+    /// The number of distinct values of each requested column; `None` if it is not known.
     pub(crate) distinct: Vec<Option<u64>>,
 }
 

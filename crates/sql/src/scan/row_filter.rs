@@ -14,13 +14,14 @@ use datafusion::physical_expr_common::physical_expr::is_volatile;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// Fewer other columns are not worth a second read.
+/// The minimum number of other columns that are worth a second read.
 const OTHERS_MIN: usize = 4;
 /// The condition may use at most one of this many columns.
 const CONDITION_SHARE: usize = 2;
-/// If at least one of this many rows matches, whole rows are read without picking them.
+/// The number of rows of which at least one must match, so that whole rows are read without picking them.
 const WHOLE_SHARE: usize = 4;
-/// After so many chunks one after the other that were tested and then read whole, the others are not tested.
+/// The number of chunks, one after the other, that were tested and then read whole, after which the others are not
+/// tested.
 const WHOLE_CHUNKS_MAX: usize = 3;
 
 /// A condition on the rows of a scan.
@@ -55,7 +56,7 @@ impl RowFilter {
         self.schema.fields().iter().map(|field| field.name().as_str()).collect()
     }
 
-    /// For each row of a batch whether it matches.
+    /// Returns for each row of a batch whether it matches.
     fn evaluate(&self, batch: &RecordBatch) -> Result<BooleanArray> {
         let matches = self.condition.evaluate(batch)?.into_array(batch.num_rows())?;
         let matches = matches.as_boolean();
@@ -70,7 +71,7 @@ pub(crate) struct FilteredReader {
     batch_rows_max: usize,
     /// The chunk whose rows are being tested.
     test: Option<ChunkTest>,
-    /// How many of the last chunks were tested and then read whole.
+    /// The number of consecutive chunks, up to the last one read, that were tested and then read whole.
     whole_chunks: usize,
 }
 
@@ -79,7 +80,7 @@ impl FilteredReader {
         Self { row_filter, batch_rows_max, test: None, whole_chunks: 0 }
     }
 
-    /// How many columns are read first.
+    /// Returns the number of columns that are read first.
     pub(crate) fn column_count(&self) -> usize {
         self.row_filter.schema.fields().len()
     }
@@ -128,7 +129,7 @@ struct ChunkTest {
     rows: RecordBatch,
     /// The numbers of the rows in the chunk.
     numbers: UInt32Array,
-    /// For each row tested so far whether it matches.
+    /// Whether a row matches, for each row tested so far.
     matching: BooleanBufferBuilder,
 }
 

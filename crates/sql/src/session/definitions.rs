@@ -151,7 +151,7 @@ impl Session {
         })
     }
 
-    /// For each column of a query, whether it is computed.
+    /// Returns for each column of a query whether it is computed.
     pub(super) fn computed_columns(
         &self,
         text: &str,

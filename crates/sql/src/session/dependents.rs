@@ -191,7 +191,7 @@ impl Session {
     }
 }
 
-/// What a change of a table must leave to the views that read it.
+/// The property that a view keeps when a table that it reads is changed.
 #[derive(Clone, Copy)]
 enum ViewPromise {
     /// The same rows, computed from the same columns.
@@ -200,7 +200,7 @@ enum ViewPromise {
     SameColumns,
 }
 
-/// What a query shows, and how it is computed.
+/// The names of a query's columns, and its logical plan as text. If both are equal, two queries return the same rows.
 #[derive(PartialEq)]
 struct PlannedQuery {
     columns: Vec<String>,
@@ -307,7 +307,7 @@ fn named_by(view: &Table, snapshot: &ReadSnapshot) -> Vec<TableId> {
     named_in(&view.definition, snapshot.seen_by(view).tables())
 }
 
-/// Those of the tables that the stored query of a view names.
+/// Returns the ids of those tables that the stored query of a view names.
 fn named_in(view: &TableDefinition, tables: &[Table]) -> Vec<TableId> {
     match query_of(view).and_then(parse_answer) {
         Some(Ast::Query(query)) => relations_of(&query).iter().filter_map(|name| Some(name.find(tables)?.id)).collect(),

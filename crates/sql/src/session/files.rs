@@ -6,14 +6,14 @@ use crate::run::answer::AnswerRows;
 use atsdb_core::Result;
 use std::fmt;
 
-/// Where rows are written.
+/// The target to which rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteTarget<'a> {
     /// The standard output of the program.
     Stdout,
     /// A file, which appears only when it is complete. After an error an existing file with its name is unchanged.
     File {
-        /// Its path, as in the statement.
+        /// The path of the file, as in the statement.
         path: &'a str,
         /// Whether an existing file is replaced. Otherwise it is an error.
         may_replace: bool,

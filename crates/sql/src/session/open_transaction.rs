@@ -18,11 +18,11 @@ pub(super) struct Transaction {
     pub(super) has_read: bool,
     /// Indexes for which existing chunks get pages after the commit.
     pub(super) indexes: Vec<(Table, Index)>,
-    /// For each savepoint the state that a rollback to it restores.
+    /// The state that a rollback to each savepoint restores.
     pub(super) marks: Vec<SavepointMark>,
     /// Whether the first savepoint began it. Releasing that savepoint then commits it.
     pub(super) is_savepoint: bool,
-    /// When it began, in microseconds since 1970: the current time of its statements.
+    /// The time at which it began, in microseconds since 1970: the current time of its statements.
     pub(super) began: i64,
     /// The session's search path when it began, which a rollback restores.
     pub(super) path_before: SearchPath,
@@ -73,7 +73,7 @@ impl Transaction {
     }
 }
 
-/// Called before a statement that may replace chunks. From here on no other process seals them, and if nothing has been
+/// Prepares for a statement that may replace chunks. From now on no other process seals them, and if nothing has been
 /// read yet, the transaction sees everything sealed until now.
 pub(super) fn prepare_to_read(open: &mut Transaction) -> Result<()> {
     usable(open)?;

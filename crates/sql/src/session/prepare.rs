@@ -56,7 +56,8 @@ impl Prepared {
         &self.parameter_types
     }
 
-    /// For each parameter, what its texts are. Parameters whose types were declared have none.
+    /// Returns the form of each parameter's texts; `None` for plain texts, and for parameters whose types were
+    /// declared.
     pub fn parameter_forms(&self) -> &[Option<TextForm>] {
         &self.parameter_forms
     }

@@ -10,7 +10,7 @@ use atsdb_dialect::text::table_names::TableName;
 use datafusion::sql::sqlparser::ast::ObjectName;
 
 impl Session {
-    /// Outside of a transaction it has no effect, as in PostgreSQL.
+    /// Executes `SET CONSTRAINTS`. Outside of a transaction it has no effect, as in PostgreSQL.
     pub(super) fn set_constraints(&self, set: &SetConstraints) -> Result<Answer> {
         let mut keys = Vec::new();
         for name in set.names.iter().flatten() {

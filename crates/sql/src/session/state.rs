@@ -40,9 +40,11 @@ pub struct Session {
     _lock_scope: OpenScope,
     /// The open transaction, if there is one.
     pub(super) transaction: Mutex<Option<Transaction>>,
-    /// What to know about the table that was created last.
+    /// The notice about the table that was created last, or about an index that the last commit left incomplete. `None`
+    /// without one, and once it is taken.
     pub(super) notice: Mutex<Option<String>>,
-    /// What the last definition has left out.
+    /// The notices about what the last definition or other declaration has skipped because of `IF EXISTS` or `IF NOT
+    /// EXISTS`.
     pub(super) skipped: Mutex<Vec<Skipped>>,
     /// The reader for files that statements name; without one, no file is opened.
     pub(super) files: Option<Arc<dyn FileReader>>,
@@ -160,13 +162,13 @@ impl Session {
         self.restriction.require(needed)
     }
 
-    /// Takes what a person should know about the last statement, if there is something: after `CREATE TABLE`, which
-    /// column became the time, if the statement does not show it; after `COMMIT`, that an index is not complete.
+    /// Takes the notice for people about the last statement, if there is one: after `CREATE TABLE`, which column became
+    /// the time, if the statement does not show it; after `COMMIT`, that an index is not complete.
     pub fn take_notice(&self) -> Option<String> {
         self.notice.lock().take()
     }
 
-    /// What [`take_notice`](Self::take_notice) would take, which is kept.
+    /// Returns the notice that [`take_notice`](Self::take_notice) would take, and keeps it.
     pub fn notice(&self) -> Option<String> {
         self.notice.lock().clone()
     }
@@ -176,7 +178,7 @@ impl Session {
         &self.engine
     }
 
-    /// Splits a script into its statements, one by one. An error names line and column; nothing follows it.
+    /// Splits a script into its statements, one by one. An error names line and column, and is the last item.
     pub fn statements<'a>(&self, text: &'a str) -> Statements<'a> {
         Statements::new(text)
     }

@@ -13,7 +13,7 @@ use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use atsdb_engine::{Batch, ReadSnapshot};
 use std::sync::Arc;
 
-/// How often a statement is retried if others change the same chunks at the same time.
+/// The maximum number of attempts at a statement while others change the same chunks.
 const ATTEMPTS_MAX: usize = 100;
 
 /// A statement about transactions.

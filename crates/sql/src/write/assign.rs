@@ -172,7 +172,7 @@ impl Assignment<'_> {
         }
     }
 
-    /// To the nearest float; only what becomes infinite by it does not fit.
+    /// Rounds to the nearest float. Only a value that becomes infinite by that does not fit.
     fn narrow_floats(&self) -> Result<ArrayRef> {
         let narrow = cast(self.array, &DataType::Float32).map_err(internal)?;
         let wide = self.array.as_primitive::<Float64Type>();

@@ -37,7 +37,7 @@ pub(crate) struct ChangeWriter<'a> {
     /// Changes of chunks, by position in the scan.
     pending: BTreeMap<usize, ChunkChange>,
     pending_bytes: usize,
-    /// For each partition of a plan in order, the chunk whose rows are being read.
+    /// The chunk whose rows are being read, for each partition of a plan in order.
     open: Vec<Option<usize>>,
     /// Rows to add after all old ones have been removed.
     moved: Vec<RecordBatch>,

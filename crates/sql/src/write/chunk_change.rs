@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default, Clone)]
 pub(super) struct ChunkChange {
     pub(super) numbers: Vec<UInt32Array>,
-    /// For each piece its columns: stored ones to set, logical ones to move.
+    /// The columns of each piece: stored ones to set, logical ones to move.
     pub(super) values: Vec<Vec<ArrayRef>>,
     pub(super) row_count: usize,
     pub(super) bytes: usize,
@@ -56,8 +56,8 @@ impl ChunkChange {
     }
 }
 
-/// The successor of a chunk, and the number of its rows that the last of these changes is about. No two of the changes
-/// are about the same row.
+/// Returns the successor of a chunk, and the number of its rows that the last of these changes affects. No two of the
+/// changes affect the same row.
 pub(super) fn successor(
     changes: &[PartialChange],
     change: &Change,

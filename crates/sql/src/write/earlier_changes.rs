@@ -1,6 +1,6 @@
-//! What the parts of one statement have changed in a table so far. All parts find their rows in one snapshot. The first
-//! change of a row counts, and later ones leave it out. A chunk that several parts change is rewritten from the
-//! snapshot with all their changes.
+//! The changes that the parts of one statement have made in a table so far. All parts find their rows in one snapshot.
+//! The first change of a row counts, and later ones leave it out. A chunk that several parts change is rewritten from
+//! the snapshot with all their changes.
 //!
 //! Not owned: the order of the parts (`session`).
 

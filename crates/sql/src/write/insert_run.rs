@@ -47,11 +47,12 @@ pub(crate) struct InsertRun {
 
 /// How the keys of rows are checked.
 enum Keys {
-    /// By the batch, all together: there are no keys, or new rows replace others, or the statement has its own commit.
+    /// The batch checks all rows together: there are no keys, or new rows replace others, or the statement has its own
+    /// commit.
     Later,
-    /// Here, row by row, with an index.
+    /// An index checks them here, row by row.
     Indexed(Box<KeyIndex>),
-    /// By the batch, statement by statement, with whatever else only the batch can refuse.
+    /// The batch checks them statement by statement, with all else that only the batch can refuse.
     AtOnce,
 }
 

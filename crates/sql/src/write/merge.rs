@@ -17,7 +17,7 @@ use std::collections::HashSet;
 pub(crate) struct MergedRows<'a> {
     /// Locations of rows, and their new values, if they are not to be removed.
     pub(crate) changed: Vec<RecordBatch>,
-    /// For each `INSERT`, its rows.
+    /// The rows of each `INSERT`.
     pub(crate) added: Vec<(&'a Target, Vec<RecordBatch>)>,
 }
 

@@ -30,7 +30,7 @@ const QUERIES: [&str; 16] = [
     "SELECT * FROM (SELECT id, row_number() OVER (ORDER BY id) AS r FROM t) WHERE r <= 2",
 ];
 
-/// How many of the queries have the operator in their plan. The others have a function that later rows change, a
+/// The number of queries that have the operator in their plan. The others have a function that later rows change, a
 /// partition by a DOUBLE, or no partition.
 const WITH_OPERATOR: usize = 11;
 

@@ -18,8 +18,8 @@ pub(crate) const BLOCK_PAGE_BYTES: u64 = 8;
 const MAGIC: &[u8; 8] = b"ATSDPAGE";
 const VERSION: u32 = 1;
 const BLOCK_MAGIC: &[u8; 4] = b"ATSB";
-/// How many bytes of a block are read first. This covers the lists of all but very wide tables, and often small pages
-/// too.
+/// The number of bytes of a block that are read first. This covers the lists of all but very wide tables, and often
+/// small pages too.
 const FIRST_READ_BYTES: usize = 4_096;
 /// A page's number has 16 bits.
 const PAGES_MAX: usize = 1 << 16;

@@ -354,7 +354,7 @@ pub(crate) enum Claim {
     Locked(LockedFile),
     /// Another writer has locked it.
     Busy,
-    /// It is full, damaged, no longer the store's, or had a failed sync.
+    /// The file is full, damaged, no longer the store's, or had a failed sync.
     Useless,
 }
 

@@ -6,16 +6,16 @@ use std::fmt;
 
 /// The maximum number of shards.
 const SHARDS_MAX: u16 = 64;
-/// Below this size in bytes a chunk's pages are stored in the catalogue: a small commit then waits for the disk once,
-/// not twice, and SQLite reads and writes rows of this size faster than files are opened.
+/// The size in bytes below which a chunk's pages are stored in the catalogue: a small commit then waits for the disk
+/// once, not twice, and SQLite reads and writes rows of this size faster than files are opened.
 const SMALL_CHUNK_BYTES: u64 = 32 << 10;
 
 /// How the pages of a split store are divided over files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SplitBy {
-    /// By slice: each slice has its own files, so dropping it removes files.
+    /// Each slice has its own files, so that dropping it removes files.
     Slice,
-    /// By writer: writers share this number of files.
+    /// Writers share this number of files.
     Shards(u16),
 }
 

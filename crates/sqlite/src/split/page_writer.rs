@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 const PLACEMENT_GROUPS_MAX: usize = 32;
 /// The number of files of a group that are tried before another is created.
 const FILES_TRIED_MAX: u32 = 16;
-/// How often a commit is retried because the chunks that it amends were relocated.
+/// The maximum number of attempts at a commit while the chunks that it amends are relocated.
 const ATTEMPTS_MAX: u32 = 100;
 const WAIT: Duration = Duration::from_millis(1);
 const WAIT_MAX: Duration = Duration::from_millis(16);

@@ -5,7 +5,7 @@
 pub(crate) struct PlacedPages {
     /// The payload numbers of the chunks that the change adds; `None` for those stored in the catalogue.
     pub(crate) add: Vec<Option<i64>>,
-    /// For each amendment the block that it wrote, if the chunk is in a page file.
+    /// The block that each amendment wrote; `None` unless the chunk is in a page file.
     pub(crate) amend: Vec<Option<AmendedBlock>>,
 }
 

@@ -26,7 +26,7 @@ use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 use std::io;
 
-/// How often all files are checked for leftovers of crashes, in milliseconds.
+/// The interval at which all files are checked for leftovers of crashes, in milliseconds.
 const SWEEP_MS: u64 = 3_600_000;
 
 /// The chunks in a file.

@@ -2,7 +2,7 @@
 
 use crate::log_position::LogPosition;
 
-/// What a process remembers between steps of reclaiming.
+/// The state that a process keeps between two steps of reclaiming.
 #[derive(Debug, Default)]
 pub(crate) struct ReclaimState {
     pub(crate) swept_ms: Option<i64>,

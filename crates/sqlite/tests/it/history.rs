@@ -8,7 +8,7 @@ use atsdb_sqlite::{SplitBy, SplitLayout, SqliteOptions, SqliteStore};
 use atsdb_testkit::sample::{Plan, Random, amended, amendment, series_table};
 use std::path::{Path, PathBuf};
 
-/// In one file and split, with small chunks in the catalogue.
+/// The layouts: one file, and split stores, with small chunks in the catalogue.
 pub(crate) const LAYOUTS: [Option<SplitLayout>; 3] = [
     None,
     Some(SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 2_000 }),

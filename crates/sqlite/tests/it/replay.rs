@@ -18,7 +18,7 @@ const STEPS: usize = 60;
 const IMAGES: u64 = 2_250;
 /// The number of images made of one history.
 const IMAGES_OF_ONE: u64 = 250;
-/// With `Loss::Nothing`, only the process was killed.
+/// The losses of each round. With `Loss::Nothing`, only the process was killed.
 const LOSSES: [Loss; 5] = [Loss::Some, Loss::Everything, Loss::Some, Loss::Later, Loss::Nothing];
 
 /// A folder in memory, if the system has one.

@@ -9,7 +9,8 @@ use tempfile::TempDir;
 
 pub(crate) const NOW_MS: i64 = 1_709_294_400_000;
 
-/// In one file, and split: with all pages in page files, and with those of small chunks in the catalogue.
+/// The layouts: one file, and split stores with all pages in page files, or with those of small chunks in the
+/// catalogue.
 pub(crate) const LAYOUTS: [Option<SplitLayout>; 4] = [
     None,
     Some(SplitLayout { split: SplitBy::Slice, small_chunk_bytes: 0 }),

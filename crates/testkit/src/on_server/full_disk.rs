@@ -6,7 +6,7 @@ use crate::server::TestServer;
 use atsdb_core::{Change, ColumnId, ErrorKind, NewChunk, Result, Store, TableId, TimeRange};
 
 const FREE_BYTES: u64 = 40 << 20;
-/// Several times the available space.
+/// The number of commits, which need several times the available space.
 const COMMITS: u64 = 400;
 
 fn plan(seed: u64) -> Plan {

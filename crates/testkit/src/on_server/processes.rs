@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 
 const STEPS: u64 = 20;
 const PROCESSES: u64 = 4;
-/// How often a process tries a call while others keep it from writing. On a busy machine each may take a while.
+/// The maximum number of times that a process tries a call while others keep it from writing. On a busy machine each
+/// may take a while.
 const ATTEMPTS_MAX: u64 = 50;
 
 fn other_processes(test: &str, urls: &[String]) -> Vec<Child> {

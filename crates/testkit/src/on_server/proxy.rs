@@ -27,7 +27,7 @@ pub(super) enum AtCommit {
     FreezeLease,
     /// A message is being held back.
     Frozen,
-    /// Everything that clients send is held back.
+    /// All bytes that clients send are held back.
     Mute,
 }
 

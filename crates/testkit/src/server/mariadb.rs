@@ -68,7 +68,8 @@ pub(super) fn socket(data: &Path) -> PathBuf {
     data.with_extension("socket")
 }
 
-/// Nothing is synced: the writes of a killed server are in the system's cache, and no test cuts the power.
+/// Returns the command that starts a server. Nothing is synced: the writes of a killed server are in the system's
+/// cache, and no test cuts the power.
 pub(super) fn command(data: &Path, port: u16) -> Command {
     let mut command = base(data);
     command.arg("--port").arg(port.to_string()).arg("--socket").arg(socket(data));

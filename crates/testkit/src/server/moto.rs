@@ -36,7 +36,7 @@ impl Moto {
         Some(server)
     }
 
-    /// Its URL, as `AWS_ENDPOINT_URL` names it.
+    /// Returns the URL of the server, as `AWS_ENDPOINT_URL` names it.
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }

@@ -64,7 +64,8 @@ pub(super) fn initialize(data: &Path) -> Result<()> {
     run(&mut initialize).map_err(|error| Error::other(format!("the data folder cannot be made: {error}")))
 }
 
-/// Nothing is synced: the writes of a killed server are in the system's cache, and no test cuts the power.
+/// Returns the command that starts a server. Nothing is synced: the writes of a killed server are in the system's
+/// cache, and no test cuts the power.
 pub(super) fn command(data: &Path, port: u16) -> Command {
     let mut command = base(data);
     command.arg("--port").arg(port.to_string()).arg("--socket").arg(mariadb::socket(data));

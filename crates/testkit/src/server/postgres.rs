@@ -84,8 +84,8 @@ pub(super) fn copy_to_follow(port: u16, data: &Path) -> Result<()> {
     run(&mut command)
 }
 
-/// Nothing is synced: the writes of a killed server are in the system's cache, and no test cuts the power. But the
-/// server may be killed while it writes a page.
+/// Returns the command that starts a server. Nothing is synced: the writes of a killed server are in the system's
+/// cache, and no test cuts the power. But the server may be killed while it writes a page.
 pub(super) fn command(data: &Path, port: u16) -> Command {
     let mut command = as_user(&program("postgres"));
     command.arg("-D").arg(data).arg("-p").arg(port.to_string());

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 /// The user that tests connect as: an ordinary one.
 pub const USER: &str = "tester";
-/// Its password.
+/// The password of that user.
 pub const PASSWORD: &str = "pass/word@1";
 /// The password in its form in a URL.
 pub(super) const PASSWORD_IN_URL: &str = "pass%2Fword%401";
@@ -24,9 +24,9 @@ const PORT_MIN: u16 = 10_000;
 const BLOCK_PORTS: u16 = 100;
 const PORT_BLOCKS: u32 = 220;
 
-/// How long a server may take to start.
+/// The maximum time that a server may take to start.
 pub(super) const START_MAX: Duration = Duration::from_secs(300);
-/// How often a server is started on another port.
+/// The maximum number of ports on which a server is started, one after the other.
 const START_ATTEMPTS: u32 = 20;
 
 /// Starts a program that ends with this process. The system ends it together with the thread that started it, so that

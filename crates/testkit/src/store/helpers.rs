@@ -69,7 +69,7 @@ pub(super) fn append(store: &dyn Store, chunk: &NewChunk) -> ChunkId {
     visible(store, chunk.table).iter().map(|entry| entry.id).max().unwrap()
 }
 
-/// Everything visible, except pages.
+/// Returns everything that is visible, except pages.
 pub(super) fn everything(store: &dyn Store) -> Vec<(Table, Vec<ChunkEntry>)> {
     let snapshot = store.snapshot().unwrap();
     let with_chunks = |table: Table| {

@@ -34,10 +34,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// From this number of rows on, the size of a table says something about its rows.
+/// The minimum number of rows for which the size of a table says something about its rows.
 const ROWS_MEASURED_MIN: u64 = 1_000;
 
-/// How many names of files a note lists.
+/// The maximum number of names of files in a note.
 const NAMES_SHOWN: usize = 5;
 
 /// Opens the store, imports, and reports. Ctrl-C is watched from before there is a store, so that none is left.
@@ -67,7 +67,7 @@ fn refuse_file_as_table(name: &str, existing: Option<&Table>) -> Result<()> {
     ))
 }
 
-/// Shows what an import would do. `compares_files` is whether the store can tell which files it got.
+/// Shows what an import would do. `compares_files` is whether the store knows which files it has imported.
 fn try_out(
     database: Option<&Database>,
     compares_files: bool,

@@ -13,16 +13,16 @@ pub(super) enum BatchName {
     None,
     /// The id that the user gave.
     Given(BatchId),
-    /// By the contents of its files, which have these hashes.
+    /// An id that follows from the contents of the imported files, which have these hashes.
     OfFiles(Vec<u128>),
 }
 
-/// What became of rows whose key another row has.
+/// The numbers of imported rows whose key another row has, by what was done.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct KeyConflicts {
-    /// Rows that were left out.
+    /// New rows that were skipped.
     pub(super) skipped_rows: u64,
-    /// Rows whose place a later row took.
+    /// Rows that were replaced by a later row.
     pub(super) replaced_rows: u64,
 }
 

@@ -84,7 +84,7 @@ pub(crate) struct Runner {
     pub(crate) format: Format,
     /// Whether each statement's time goes to stderr.
     pub(crate) timing: bool,
-    /// Which messages about statements are printed to stderr.
+    /// The messages about statements that are printed to stderr.
     pub(crate) reports: Reports,
     /// The changes so far.
     pub(crate) changes: Changes,

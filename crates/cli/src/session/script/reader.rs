@@ -15,7 +15,7 @@ pub(crate) struct ScriptPiece {
 
 /// The number of bytes that are read at once. For a long statement, all available bytes are read.
 const READ_BYTES: usize = 256 << 10;
-/// No further statement is added to a piece with more bytes than this.
+/// The size in bytes from which on no further statement is added to a piece.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The pieces of a script.

@@ -184,7 +184,7 @@ impl NetworkAddress {
         value.map(|value| Self { value, ..self }).ok_or_else(out_of_range)
     }
 
-    /// How many addresses later this one is than another.
+    /// Returns the number of addresses by which this one is after another.
     pub(crate) fn minus(self, other: Self) -> Result<i64> {
         if self.family != other.family {
             let message = "cannot subtract inet values of different sizes";

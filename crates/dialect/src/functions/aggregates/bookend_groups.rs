@@ -196,7 +196,7 @@ impl<T: ArrowPrimitiveType> Slots for Primitive<T> {
     }
 }
 
-/// Stands for no row of the batch.
+/// The number that stands for no row of the batch.
 const NO_ROW: usize = usize::MAX;
 
 struct Scalars {

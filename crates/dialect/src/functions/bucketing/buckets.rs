@@ -65,7 +65,7 @@ impl Buckets {
         Some(Bucket { start: i64::try_from(start).ok()?, last })
     }
 
-    /// For each time the start of its bucket. `Err` has the time that has no bucket.
+    /// Returns the start of the bucket of each time. `Err` has the first time without a bucket.
     pub fn starts(&self, times: &[i64], is_null: impl Fn(usize) -> bool) -> Result<Vec<i64>, i64> {
         let mut starts = Vec::with_capacity(times.len());
         // Times are usually in order, so many consecutive ones are in the same bucket.

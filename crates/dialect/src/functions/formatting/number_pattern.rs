@@ -81,7 +81,7 @@ const WORDS: [(&str, NumberField); 22] = [
 /// The digits that a pattern may have.
 const DIGITS_MAX: usize = 1_000;
 
-/// On which side of the number `S` stands.
+/// The side of the number on which `S` stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SignSide {
     Before,

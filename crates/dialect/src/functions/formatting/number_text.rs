@@ -65,7 +65,8 @@ fn roman_text(pattern: &NumberPattern, number: Number) -> String {
     text
 }
 
-/// How many digits a pattern has room for, and how many of them before the point the number does not have.
+/// The number of digits for which a pattern has room, and the number of those before the point that the number does not
+/// have.
 #[derive(Debug, Clone, Copy)]
 struct DigitCounts {
     whole: usize,
@@ -85,7 +86,7 @@ struct Writer<'a> {
     is_sign_written: bool,
     /// The fields that are written as one character each.
     field_count: usize,
-    /// With `FM`, the last character of the fraction that is not a zero, or the point.
+    /// The position of the last character of the fraction that is not a zero, or of the point; `None` without `FM`.
     last_relevant: Option<usize>,
     /// The position of the next digit, and the number of digits and points of the pattern that have been written.
     next: usize,

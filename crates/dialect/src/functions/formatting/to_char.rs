@@ -125,9 +125,9 @@ struct Moment {
     year: i64,
     month: i64,
     day: i64,
-    /// Since the epoch. An interval ends as long after the beginning of the year 0.
+    /// The days since the epoch. An interval counts from the beginning of the year 0.
     days: i64,
-    /// Of the day, or of the interval without its days; negative in an interval of a negative length.
+    /// The microseconds of the day, or of the interval without its days; negative in an interval of a negative length.
     micros: i64,
 }
 
@@ -166,7 +166,7 @@ impl Moment {
         if year <= 0 && !self.is_interval { 1 - year } else { year }
     }
 
-    /// In an interval, months have 30 days.
+    /// Returns the day of the year. In an interval, months have 30 days.
     fn day_of_year(&self) -> i64 {
         if self.is_interval {
             return (self.year * 12 + self.month) * 30 + self.day;
@@ -174,7 +174,7 @@ impl Moment {
         self.days - days_from_civil(self.year, 1, 1) + 1
     }
 
-    /// From 0, a Sunday. The epoch was a Thursday.
+    /// Returns the day of the week from 0, a Sunday. The epoch was a Thursday.
     fn day_of_week(&self) -> i64 {
         (self.days + 4).rem_euclid(7)
     }

@@ -97,7 +97,7 @@ fn is_numeric(number: &str) -> bool {
 pub(super) struct NumberParts {
     /// The power of ten that its first digit counts; zero has the least one.
     pub(super) power: i64,
-    /// Its digits without zeros before and after them.
+    /// The digits without zeros before and after them.
     pub(super) digits: String,
     /// The number of digits after the point.
     scale: i64,

@@ -1,5 +1,5 @@
-//! What `.datetime()` reads: strings in the forms of ISO 8601, and those in a template of PostgreSQL's patterns. A
-//! separator of a template stands for itself, and a string must end with its template.
+//! Parses the strings that `.datetime()` converts: in the forms of ISO 8601, or by a template of PostgreSQL's patterns.
+//! A separator in a template matches only itself, and a template must match the whole string.
 
 use super::path_failures::PathFailure;
 use super::path_times::{PathTime, PathTimeType};

@@ -1,4 +1,4 @@
-//! Why the computation of an SQL/JSON path fails, in PostgreSQL's words.
+//! The failures of computing an SQL/JSON path, in PostgreSQL's words.
 
 use atsdb_core::{Error, ErrorKind};
 

@@ -1,5 +1,5 @@
-//! What an SQL/JSON path finds in a document, in the order in which PostgreSQL 15 finds it: all that follows from one
-//! item comes before the next item. Owned here: steps, operands and conditions. Not owned: [how values
+//! Evaluates an SQL/JSON path over a document. Items come in the order of PostgreSQL 15: all that follows from one item
+//! comes before the next item. Owned here: steps, operands and conditions. Not owned: [how values
 //! compare](super::path_values), [numbers](super::path_numbers), [dates and times](super::path_times), and the
 //! [limits](super::path_work) of the work.
 
@@ -23,10 +23,10 @@ use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, PathFailure>;
 
-/// The ids of `.keyvalue()` are a byte in a root, and the number of the root times this.
+/// The factor in ids of `.keyvalue()`: the byte offset of the object in its root, plus the root's number times this.
 const ID_FACTOR: i64 = 10_000_000_000;
 
-/// One document, in which a path finds items.
+/// The evaluation of a path over one document.
 pub(super) struct Evaluation<'a> {
     path: &'a JsonPath,
     document: &'a Json,
@@ -38,16 +38,16 @@ pub(super) struct Evaluation<'a> {
     steps: DocumentSteps<'a>,
     /// The answers of conditions that do not depend on the item, by their numbers.
     answers: Vec<OnceCell<Option<bool>>>,
-    /// The bytes at which the objects of the document are.
+    /// The byte offsets of the document's objects, by their addresses. Computed for the first `.keyvalue()`.
     document_bytes: OnceCell<HashMap<*const Json, usize>>,
     /// The number of the next root that `.keyvalue()` makes. The document is 0, and the variables are 1.
     next_root: Cell<i64>,
 }
 
-/// What an expression depends on besides the document.
+/// The context in which an expression is evaluated, apart from the document.
 #[derive(Clone, Copy)]
 struct PathScope<'a> {
-    /// What `@` means, with the size of the array that `last` is about.
+    /// The current item `@`, with the size of the array to which `last` refers.
     item: PathItem<'a>,
     /// Whether missing parts are no errors.
     is_relaxed: bool,

@@ -13,13 +13,13 @@ const DIGITS_MAX: usize = 76;
 /// The maximum number of digits after the point in arithmetic, which is that of `numeric`.
 const SCALE_MAX: u32 = 16_383;
 
-/// At least this many digits of a quotient are significant.
+/// The minimum number of significant digits of a quotient.
 const QUOTIENT_DIGITS_MIN: i64 = 16;
 
 /// The maximum number of digits of a quotient after the point.
 const QUOTIENT_SCALE_MAX: i64 = 1_000;
 
-/// How many decimal digits PostgreSQL keeps in one of its own.
+/// The number of decimal digits in a digit of PostgreSQL's representation of numbers.
 const GROUP_DIGITS: i64 = 4;
 
 /// A number in units of its last digit after the point.

@@ -102,7 +102,7 @@ impl PathCall {
         Ok(Self { documents, paths, variables: None, silent, uses_zone: false })
     }
 
-    /// Applies `answer` to each row without NULL, and to whether it is silent.
+    /// Calls `answer` for each row without a NULL argument, with the row's argument `silent`. The other rows are NULL.
     fn each_row<T>(&self, mut answer: impl FnMut(&Evaluation<'_>, bool) -> Answer<T>) -> Result<Vec<Option<T>>> {
         let (mut last_path, mut last_variables) = (LastRead(None), LastRead(None));
         let call_steps = CallSteps::new();
@@ -129,10 +129,11 @@ impl PathCall {
     }
 }
 
-/// What a function returns for one document; `None` is NULL.
+/// The result of a function for one document; `None` is NULL.
 type Answer<T> = std::result::Result<Option<T>, PathFailure>;
 
-/// What was read from the last text. Rows often have the same.
+/// The last text that was parsed, and the value parsed from it; `None` before the first. Consecutive rows often have
+/// the same text.
 struct LastRead<'a, T>(Option<(&'a str, T)>);
 
 impl<'a, T> LastRead<'a, T> {

@@ -47,7 +47,8 @@ pub(super) fn parse(text: &str) -> Result<JsonPath> {
     }
 }
 
-/// What was read. A condition is refused where a value is required, and a value where a condition is.
+/// A parsed operand: a value or a condition. A condition is refused where a value is required, and a value where a
+/// condition is.
 enum Parsed {
     Value(PathExpression),
     Condition(PathCondition),
@@ -56,20 +57,21 @@ enum Parsed {
 /// The first operand of operations, if it has been read.
 struct FirstOperand {
     parsed: Parsed,
-    /// How many `@` and `last` had been read before it.
+    /// The numbers of `@` and of `last` that had been read before it.
     before: (usize, usize),
 }
 
 struct Reader<'a> {
     next: NextToken<'a>,
-    /// How many levels are around the next token.
+    /// The number of levels around the next token.
     depth: usize,
     /// The depth of the deepest part of what has been read since the parentheses around the next token began.
     depth_reached: usize,
-    /// How many filters and subscripts are around the next token.
+    /// The number of filters and that of subscripts around the next token.
     filters: usize,
     subscripts: usize,
-    /// How many `@` and `last` have been read that belong to the filter and the subscript around the next token.
+    /// The numbers of `@` and of `last` that have been read and belong to the filter and the subscript around the next
+    /// token.
     items: usize,
     lasts: usize,
     once_count: usize,
@@ -424,7 +426,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What is after `.**`.
+    /// Parses the levels after `.**`, such as `{1 to last}`. Without braces, these are all levels from 0.
     fn descendants(&mut self) -> Result<PathStep> {
         if !self.next.takes("{")? {
             return Ok(PathStep::Descendants { first: 0, last: LEVEL_LAST });
@@ -477,7 +479,7 @@ impl Reader<'_> {
         Ok(PathStep::Subscripts(subscripts))
     }
 
-    /// What is between the parentheses of a filter.
+    /// Parses the condition of a filter and its closing parenthesis.
     fn filter(&mut self) -> Result<PathStep> {
         let items = self.items;
         self.filters += 1;

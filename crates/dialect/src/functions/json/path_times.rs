@@ -13,7 +13,7 @@ pub(super) struct PathTime {
     pub(super) time_type: PathTimeType,
     /// Microseconds since the epoch, or since midnight if there is no date: of the local time.
     pub(super) local_micros: i64,
-    /// How many seconds the zone is ahead of UTC; 0 without a zone, as in the zone of every session.
+    /// The seconds by which the zone is ahead of UTC; 0 without a zone, as in the zone of every session.
     pub(super) ahead_seconds: i64,
 }
 
@@ -27,7 +27,7 @@ pub(super) enum PathTimeType {
 }
 
 impl PathTimeType {
-    /// The type of a value with some of a date, a time and a zone; `None` if there is none.
+    /// Returns the type of a value that has some of a date, a time and a zone; `None` if no type has these parts.
     pub(super) fn of_parts(has_date: bool, has_time: bool, has_zone: bool) -> Option<Self> {
         match (has_date, has_time, has_zone) {
             (true, false, false) => Some(Self::Date),
@@ -92,7 +92,7 @@ impl PathTime {
     }
 }
 
-/// As PostgreSQL writes it in JSON: in the forms of ISO 8601.
+/// Writes the time as PostgreSQL does in JSON: in the forms of ISO 8601.
 impl fmt::Display for PathTime {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let zone = if self.time_type.has_zone() {

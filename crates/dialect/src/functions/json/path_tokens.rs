@@ -36,7 +36,7 @@ fn wrong(message: &str, near: &str) -> Error {
 pub(super) struct NextToken<'a> {
     tokens: PathTokens<'a>,
     pub(super) token: PathToken,
-    /// Its text.
+    /// The text of the token.
     near: &'a str,
 }
 
@@ -91,7 +91,8 @@ impl<'a> NextToken<'a> {
         if self.takes_word(word)? { Ok(()) } else { Err(self.wrong()) }
     }
 
-    /// What one of some symbols stands for, if it is next.
+    /// Returns the value that belongs to the next token in a list of symbols; `None` if that token is none of them.
+    /// Does not advance.
     pub(super) fn one_of<T: Copy>(&self, symbols: &[(&'static str, T)]) -> Option<T> {
         let PathToken::Symbol(next) = self.token else { return None };
         symbols.iter().find(|(symbol, _)| *symbol == next).map(|(_, meaning)| *meaning)

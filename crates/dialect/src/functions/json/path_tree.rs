@@ -46,9 +46,9 @@ impl PathExpression {
 pub(super) enum PathStart {
     /// `$`.
     Document,
-    /// `@`: the item that a filter is about.
+    /// `@`: the item that a filter tests.
     Item,
-    /// `last`: the last position of the array that a subscript is about.
+    /// `last`: the last position of the array to which a subscript applies.
     Last,
     Variable(MemberKey),
     /// A literal, which is a scalar.
@@ -183,7 +183,7 @@ impl PathMethod {
     }
 }
 
-/// What is true, false or unknown.
+/// A predicate. Its value is true, false or unknown.
 #[derive(Debug)]
 pub(super) enum PathCondition {
     All(Vec<PathCondition>),

@@ -36,7 +36,7 @@ impl Drop for MadeValues {
     }
 }
 
-/// Where the next value is put.
+/// The last node of the list of made values, behind which the next value is put.
 #[derive(Debug)]
 pub(super) struct LastMade<'a>(Cell<&'a MadeValues>);
 

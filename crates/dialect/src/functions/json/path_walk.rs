@@ -12,12 +12,14 @@ use std::collections::btree_map;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PathItem<'a> {
     pub(super) value: &'a Json,
-    /// What `.datetime()` has made of the value. It is no string then.
+    /// The date or time that `.datetime()` has parsed from the value; `None` for other items. An item with a time does
+    /// not count as a string.
     pub(super) time: Option<PathTime>,
-    /// What the value is a part of, if it has parts itself, and the number of that.
+    /// The root that contains the value: the document, the variables, or an object that `.keyvalue()` has made. The
+    /// root and its number make the ids of `.keyvalue()`. Neither matters for a scalar.
     pub(super) root: &'a Json,
     pub(super) root_number: i64,
-    /// The size of the array that `last` is about.
+    /// The number of elements of the array to which `last` refers; 0 until a subscript is evaluated.
     pub(super) array_size: usize,
 }
 
@@ -82,11 +84,10 @@ impl<'a> Iterator for PathParts<'a> {
     }
 }
 
-/// What is left to do.
+/// A task of the walk that has not been done yet.
 #[derive(Debug)]
 pub(super) enum WalkTask<'a> {
-    /// Takes a step from an item. If it `opens`, a step that is about single items is taken from the elements of an
-    /// array.
+    /// Takes a step from an item. If it `opens`, a step for single items is taken from the elements of an array.
     Step { at: usize, item: PathItem<'a>, opens: bool },
     /// Takes a step from each part of an item.
     Each(EachPart<'a>),
@@ -115,7 +116,8 @@ pub(super) struct Walk<'a> {
     /// The last task is next.
     pub(super) tasks: Vec<WalkTask<'a>>,
     is_lax: bool,
-    /// The step after which missing parts are no errors, and whether they are none anyway.
+    /// The step after which missing parts are no errors; `None` without such a step. If the walk `is_relaxed`, they
+    /// never are.
     descent: Option<usize>,
     is_relaxed: bool,
 }

@@ -10,16 +10,16 @@ const DOCUMENT_STEPS_MAX: usize = 10_000_000;
 /// The maximum number of steps for all documents of a call, which take seconds.
 const CALL_STEPS_MAX: usize = 200_000_000;
 
-/// How many steps it takes to make a value, which needs memory.
+/// The number of steps that count for making a value, which needs memory.
 pub(super) const STEPS_OF_VALUE: usize = 8;
 
-/// How many steps it takes to list an item, which needs memory: some tens of bytes.
+/// The number of steps that count for listing an item, which needs memory: some tens of bytes.
 pub(super) const STEPS_OF_ITEM: usize = 4;
 
-/// How many bytes are read or copied in a step.
+/// The number of bytes that are read or copied in a step.
 pub(super) const BYTES_OF_STEP: usize = 16;
 
-/// What is left of the steps for the documents of a call.
+/// The number of steps that remain for all documents of a call together.
 #[derive(Debug)]
 pub(super) struct CallSteps(Cell<usize>);
 
@@ -29,7 +29,7 @@ impl CallSteps {
     }
 }
 
-/// What is left of the steps for one document.
+/// The number of steps that remain for one document, which also count against those of its call.
 #[derive(Debug)]
 pub(super) struct DocumentSteps<'a> {
     left: Cell<usize>,

@@ -143,7 +143,7 @@ impl JsonValues {
         }
     }
 
-    /// Where the elements of one array are among [all](Self::all_elements).
+    /// Returns the range of one array's elements among [all](Self::all_elements); empty if it is no array.
     pub(super) fn elements(&self, row: usize) -> std::ops::Range<usize> {
         match &self.form {
             JsonForm::List(offsets, _) => offsets[row] as usize..offsets[row + 1] as usize,

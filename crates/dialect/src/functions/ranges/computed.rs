@@ -66,7 +66,7 @@ pub(super) fn computed(
 
 /// The ranges of the arguments of a call.
 struct RowsOfRanges {
-    /// By argument; a list with one range has it for all rows.
+    /// The ranges of each argument, by row. A list of one range holds for all rows.
     ranges: Vec<Vec<Option<ValueRange>>>,
     of: RangeType,
     count: usize,

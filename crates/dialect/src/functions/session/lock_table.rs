@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use tokio::sync::Notify;
 
-/// What is locked: a number of 64 bits, or two numbers of 32 bits. The two kinds have nothing in common.
+/// The key of an advisory lock: a number of 64 bits, or two numbers of 32 bits. Keys of the two forms are never equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockKey {
     /// A key of one number.
@@ -23,9 +23,9 @@ pub enum LockKey {
 /// How a lock is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockMode {
-    /// By one session.
+    /// At most one session holds the lock.
     Exclusive,
-    /// By any number of sessions.
+    /// Any number of sessions hold the lock together.
     Shared,
 }
 

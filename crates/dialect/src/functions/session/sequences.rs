@@ -30,7 +30,7 @@ pub struct SequenceSession {
     pub numbers: SessionNumbers,
     /// The state that the statement sees.
     pub snapshot: ReadSnapshot,
-    /// Why the session may not change anything, if it may not.
+    /// The reason why the session may not change anything; `None` if it may.
     pub refusal: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The PostgreSQL version that is reported to clients.
 pub const POSTGRES_VERSION: &str = "15.0";
 
-/// What `version()` returns. Clients read the number after the first word.
+/// Returns the result of `version()`. Clients read the number after the first word.
 pub fn version_text() -> String {
     format!("PostgreSQL {POSTGRES_VERSION} (atsdb {})", env!("CARGO_PKG_VERSION"))
 }

@@ -16,7 +16,7 @@ struct FoundWord {
     nodes: Vec<usize>,
 }
 
-/// The words of a document that a query looks for, by position and weight. Those without positions are none of them.
+/// Returns the words of a document that a query looks for, by position and weight. Words without positions are skipped.
 fn found_words(vector: &Vector, query: &Query, looks: &mut Looks) -> Result<Vec<FoundWord>> {
     let mut found: BTreeMap<(u16, Weight, &str), FoundWord> = BTreeMap::new();
     for (node, word) in query.words() {

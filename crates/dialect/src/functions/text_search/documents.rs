@@ -19,13 +19,13 @@ const COMPARED_NODES_MAX: usize = 64;
 /// The way in which a text is read as a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum QueryStyle {
-    /// With operators.
+    /// A text with operators.
     Operators,
     /// All words, anywhere.
     Plain,
     /// All words, one after another.
     Phrase,
-    /// As search engines on the web read it.
+    /// A text in the form that search engines on the web accept.
     Web,
 }
 

@@ -4,14 +4,14 @@ use super::matching::{Document, Occurrences, Truth, matches};
 use super::query::{Joint, Query, QueryNode, QueryWord};
 use atsdb_core::{Error, Result};
 
-/// The greatest number of words and operators that are looked at for one document.
+/// The maximum number of words and operators that are examined for one document.
 const LOOKS_MAX: usize = 50_000_000;
 
 /// The number of looks that a kept word counts for, because it takes memory.
 const LOOKS_OF_KEPT_WORD: usize = 50;
 
-/// The number of words and operators that a function has looked at for one document. Without a limit, a long query and
-/// a long document take hours.
+/// The number of words and operators that a function has examined for one document. Without a limit, a long query and a
+/// long document take hours.
 #[derive(Debug)]
 pub(super) struct Looks {
     function: &'static str,
@@ -23,7 +23,7 @@ impl Looks {
         Self { function, count: 0 }
     }
 
-    /// Counts words and operators that are looked at.
+    /// Counts words and operators that are examined. It is an error if they are too many.
     pub(super) fn count(&mut self, looks: usize) -> Result<()> {
         self.count = self.count.saturating_add(looks);
         if self.count <= LOOKS_MAX {
@@ -47,7 +47,7 @@ pub(super) struct Excerpt<'a> {
     positions: Vec<Vec<u32>>,
     /// The number of all positions.
     count: usize,
-    /// True if the query has phrases, which depend on positions.
+    /// Whether the query has phrases, which depend on positions.
     has_phrases: bool,
 }
 

@@ -15,7 +15,7 @@ struct HeadlineWord<'a> {
     position: u32,
     /// The node of the query that found it.
     node: Option<usize>,
-    /// True if it stands for the word before it, which another node found, too.
+    /// Whether it stands for the word before it, which another node found, too.
     is_repeated: bool,
     is_shown: bool,
 }
@@ -339,7 +339,7 @@ struct Excerpted {
     begin: usize,
     end: usize,
     interesting: usize,
-    /// True if it has the whole cover.
+    /// Whether it has the whole cover.
     has_cover: bool,
 }
 

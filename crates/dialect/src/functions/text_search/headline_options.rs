@@ -15,7 +15,7 @@ pub(super) struct HeadlineOptions {
     pub(super) short_word: usize,
     /// The number of excerpts; 0 for one that is as good as possible.
     pub(super) fragments_max: usize,
-    /// True if the whole document is the headline.
+    /// Whether the whole document is the headline.
     pub(super) highlights_all: bool,
     pub(super) start: Cow<'static, str>,
     pub(super) stop: Cow<'static, str>,

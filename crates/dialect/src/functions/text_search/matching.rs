@@ -39,7 +39,7 @@ impl Truth {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Occurrences {
     pub(super) truth: Truth,
-    /// True if it occurs everywhere but at these positions.
+    /// Whether it occurs everywhere but at these positions.
     is_negated: bool,
     /// The distance from the first to the last word.
     pub(super) width: u32,

@@ -17,15 +17,15 @@ pub(super) enum PathStart {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PathPart {
-    /// After a slash.
+    /// The position after a slash.
     First,
     Tilde,
     Name,
-    /// After a dot in a name.
+    /// The position after a dot in a name.
     NameDot,
-    /// After a dot at the beginning of the path.
+    /// The position after a dot at the beginning of the path.
     FirstDot,
-    /// After a slash and a dot.
+    /// The position after a slash and a dot.
     Dot,
     DotDot,
 }

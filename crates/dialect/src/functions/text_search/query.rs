@@ -16,7 +16,7 @@ pub(super) struct QueryWord {
     pub(super) word: String,
     /// The bits of the weights that it may have; 0 for any.
     pub(super) weights: u8,
-    /// True if longer words that begin with it are found, too.
+    /// Whether longer words that begin with it are found, too.
     pub(super) is_prefix: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) enum QueryNode {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Query {
     nodes: Vec<QueryNode>,
-    /// True for each node that is an operand of a phrase, at any depth.
+    /// For each node, whether it is an operand of a phrase, at any depth.
     are_in_phrases: Vec<bool>,
 }
 
@@ -81,7 +81,7 @@ impl Query {
         })
     }
 
-    /// Both queries with an operator between them. A query without nodes leaves the other one.
+    /// Returns both queries with an operator between them. If one has no nodes, returns the other.
     pub(super) fn joined(&self, joint: Joint, right: &Self) -> Self {
         let (Some(left_root), Some(right_root)) = (self.nodes.len().checked_sub(1), right.nodes.len().checked_sub(1))
         else {

@@ -8,7 +8,7 @@ use std::f64::consts::LN_2;
 /// The weights of D, C, B and A where none are given.
 pub(super) const DEFAULT_WEIGHTS: [f32; 4] = [0.1, 0.2, 0.4, 1.0];
 
-/// The greatest number of pairs of positions that are looked at for one document.
+/// The maximum number of pairs of positions that are examined for one document.
 const PAIRS_MAX: usize = 100_000_000;
 
 /// The position of a word without positions.
@@ -22,7 +22,7 @@ pub(super) const BY_WORDS: i32 = 8;
 pub(super) const BY_LOG_WORDS: i32 = 16;
 pub(super) const BELOW_ONE: i32 = 32;
 
-/// The weights of D, C, B and A from numbers that somebody gave. Negative ones are the default.
+/// Returns the weights of D, C, B and A from the numbers of an argument. A negative number means the default.
 pub(super) fn weights_of(numbers: &[Option<f32>]) -> Result<[f32; 4]> {
     let wrong = |message: &str| {
         Err(Error::invalid(message).with_hint("give the weights of D, C, B and A: '{0.1, 0.2, 0.4, 1}'"))

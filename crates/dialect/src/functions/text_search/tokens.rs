@@ -40,9 +40,9 @@ pub(super) struct Tokens<'a> {
     text: &'a str,
     at: usize,
     expected: Expected,
-    /// True within a script or a style sheet.
+    /// Whether the position is within a script or a style sheet.
     is_script: bool,
-    /// True if no comment ends after this position.
+    /// Whether no comment ends after this position.
     has_no_comment_end: bool,
     hosts: HostRun,
     /// The hosts after `@`.

@@ -194,7 +194,7 @@ impl Vector {
         kept
     }
 
-    /// The vector of a document that goes on with another one.
+    /// Returns the vector of a document that is this one followed by another.
     pub(super) fn concat(&self, next: &Self) -> Result<Self> {
         let positions = self.lexemes.iter().flat_map(|lexeme| &lexeme.positions);
         let last = positions.map(|position| position.at).max().unwrap_or(0);

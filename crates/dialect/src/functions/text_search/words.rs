@@ -69,7 +69,7 @@ impl<'a> WordReader<'a> {
         }
     }
 
-    /// The next word; the text must go on with one.
+    /// Reads the next word. It is an error if none follows.
     pub(super) fn word(&mut self) -> Result<String> {
         if self.form != TextForm::Web && self.peek() == Some('\'') {
             self.next();

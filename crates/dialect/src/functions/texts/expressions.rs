@@ -216,7 +216,8 @@ impl Groups<'_> {
         self.get(0).unwrap_or_default()
     }
 
-    /// What `regexp_match` returns: the groups, or the whole match if there are no others.
+    /// Returns the byte ranges of the elements of `regexp_match`: the groups, or the whole match if the pattern has no
+    /// groups. `None` for a group that did not take part in the match.
     pub fn parts(&self) -> impl Iterator<Item = Option<Range<usize>>> {
         (usize::from(self.count() > 1)..self.count()).map(|number| self.get(number))
     }

@@ -49,7 +49,7 @@ pub struct Search<'a> {
     pub text: &'a str,
     /// The expression that is searched for.
     pub expression: &'a Expression,
-    /// True if the flags contain `g`: all matches are wanted.
+    /// Whether the flags contain `g`: all matches are wanted.
     pub is_global: bool,
 }
 
@@ -87,7 +87,8 @@ struct SoughtPart<'a> {
     is_end: bool,
 }
 
-/// Where a match begins or ends, or one of its groups: characters from 1; 0 if there is none.
+/// Returns the position at which a match, or one of its groups, begins or ends: in characters from 1; 0 if there is
+/// none.
 fn positions(args: &[ArrayRef]) -> Result<ArrayRef> {
     let places = ArgumentPositions { function: "regexp_instr", end: Some(4), flags: 5, group: 6 };
     let mut positions: Vec<Option<i64>> = Vec::new();

@@ -18,7 +18,7 @@ pub(crate) enum PatternPiece {
 pub(crate) struct PatternField {
     pub(crate) field: TimeField,
     pub(crate) letters: Letters,
-    /// Without padding: `FM` stands before it, or `TM` before a name.
+    /// Whether the field has no padding: `FM` stands before it, or `TM` before a name.
     pub(crate) is_bare: bool,
     /// `TH` or `th` stands after it.
     pub(crate) ordinal: Option<Letters>,
@@ -40,7 +40,7 @@ pub(crate) enum TimeField {
     Second,
     Millisecond,
     Microsecond,
-    /// This many digits of the fraction of a second.
+    /// The fraction of a second, with this number of digits.
     Fraction(u32),
     SecondOfDay,
     /// `AM` or `A.M.`.
@@ -64,7 +64,7 @@ pub(crate) enum TimeField {
     DayOfYear,
     IsoDayOfYear,
     Day,
-    /// From 1, a Sunday, to 7.
+    /// The day of the week from 1, a Sunday, to 7.
     DayOfWeek,
     IsoDayOfWeek,
     WeekOfYear,

@@ -1,4 +1,4 @@
-//! Which expressions have values of a [`TextType`], and the functions that say so.
+//! Finds the expressions whose values have a [`TextType`], and builds the functions that declare it.
 
 use super::char_texts::{self, declared_char};
 use super::enumerations::{self, EnumCall, enum_call};

@@ -30,16 +30,16 @@ pub const DECLARED: &str = "declared_enum";
 /// The functions that users call with a value whose type alone matters.
 pub const OF_TYPE: [&str; 3] = ["enum_first", "enum_last", "enum_range"];
 
-/// What a function of an enumerated type does.
+/// A function of an enumerated type, by its effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EnumCall {
     /// Reads a text, which must be a label.
     Read,
     /// Returns a label unchanged.
     Declare,
-    /// The position of a label in the order of the type.
+    /// Returns the position of a label in the order of the type.
     Rank,
-    /// The label at a position.
+    /// Returns the label at a position.
     Label,
     /// `enum_first`.
     First,
@@ -208,7 +208,8 @@ fn repeated(label: Option<&String>, count: usize) -> ArrayRef {
     Arc::new(std::iter::repeat_n(label.map(String::as_str), count).collect::<StringArray>())
 }
 
-/// For each row, the labels between two positions. A NULL is the end of the list.
+/// Returns the labels between two positions, for each row. A NULL position stands for the beginning or the end of the
+/// list.
 fn ranges(of: &Enumeration, low: &[Option<i32>], high: &[Option<i32>]) -> ArrayRef {
     let mut lists = ListBuilder::new(StringBuilder::new());
     for (low, high) in low.iter().zip(high) {

@@ -1,6 +1,6 @@
-//! Which type a value has: [types that a field declares](declared), [their names](type_names), [`uuids`], labels of
+//! The types of values: [types that a field declares](declared), [their names](type_names), [`uuids`], labels of
 //! [enumerated types](enumerations), [texts of a declared length](char_texts), the dimensions of an array
-//! ([`array_dims`]), its [first elements](trimmed_arrays), and [how many bytes](value_sizes) a value has.
+//! ([`array_dims`]), its [first elements](trimmed_arrays), and the [sizes of values](value_sizes) in bytes.
 
 mod array_dims;
 pub mod char_texts;

@@ -94,7 +94,7 @@ pub(super) struct Matcher {
     /// The right row that is compared with next; `None` at the end.
     ahead: Option<Match>,
     started: bool,
-    /// For a backward search: the last row that was passed.
+    /// The last row that a backward search has passed; `None` before the first.
     behind: Option<Match>,
 }
 

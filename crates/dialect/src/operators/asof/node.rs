@@ -106,7 +106,7 @@ impl UserDefinedLogicalNodeCore for AsofJoin {
         write!(f, "AsofJoin: {left} {} {right}, on=[{}], {}", self.condition.operator, on.join(", "), self.condition)
     }
 
-    /// Only the columns of each side that this step or a later one needs are read.
+    /// Returns the columns of each side that this step or a later one needs. No others are read.
     fn necessary_children_exprs(&self, output_columns: &[usize]) -> Option<Vec<Vec<usize>>> {
         let left_count = self.left.schema().fields().len();
         let mut needed = [Vec::new(), Vec::new()];

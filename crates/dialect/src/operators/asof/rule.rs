@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// The function that marks an ASOF join, as the first part of its condition.
 pub(super) const MARK: &str = "asof_match";
 
-/// This function, for registration.
+/// Returns the function that marks an ASOF join, for registration.
 pub fn mark() -> ScalarUDF {
     ScalarUDF::new_from_impl(AsofMark { signature: Signature::nullary(Volatility::Volatile) })
 }

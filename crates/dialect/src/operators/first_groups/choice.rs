@@ -12,10 +12,10 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 
-/// If so many rows have too few groups, all rows pass: little would be saved.
+/// The number of rows after which all rows pass if there are still too few groups: little would be saved.
 const ROWS_MAX: usize = 1 << 19;
 
-/// If the keys of the groups need more memory, all rows pass.
+/// The maximum size in bytes of the keys of the groups. If they need more memory, all rows pass.
 const KEY_BYTES_MAX: usize = 1 << 20;
 
 /// The first groups that any thread sees. Rows with equal values of all keys are in one group, and NULLs are equal.

@@ -15,7 +15,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 use std::sync::Arc;
 
-/// If more groups are wanted, the operator is not used.
+/// The maximum number of groups for which the operator is used.
 const GROUPS_MAX: usize = 1_024;
 
 /// Adds the rule. Aggregates that other rules have replaced before are left alone.

@@ -10,7 +10,7 @@ use datafusion::physical_plan::aggregates::group_values::GroupValues;
 use datafusion::physical_plan::metrics::Count;
 use std::sync::Arc;
 
-/// The marks for each group. The more there are, the fewer rows of other groups are looked at twice.
+/// The number of marks for each group. With more marks, fewer rows of other groups are examined twice.
 const MARKS_OF_A_GROUP: usize = 64;
 
 /// Drops the rows of one thread that are not of the chosen groups.

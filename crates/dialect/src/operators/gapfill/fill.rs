@@ -132,7 +132,7 @@ impl CarryForward {
         Self { longest_gap, last: None }
     }
 
-    /// For each place the row of `values` to take.
+    /// Returns the row of `values` to take for each place.
     pub(crate) fn rows(&mut self, values: &dyn Array, places: &[BucketPosition]) -> UInt32Array {
         let row_at = |place: &BucketPosition| {
             let valid = place.row.filter(|row| values.is_valid(*row));
@@ -168,7 +168,7 @@ impl Interpolation {
         Self { longest_gap, knots: knots.map(|row| (row, buckets.value(row))).collect(), next: 0 }
     }
 
-    /// For each place the value on the line.
+    /// Returns the interpolated value for each place.
     pub(crate) fn values(&mut self, values: &Float64Array, places: &[BucketPosition]) -> Float64Array {
         let value_at = |place: &BucketPosition| {
             if let Some(row) = place.row.filter(|row| values.is_valid(*row)) {

@@ -39,9 +39,9 @@ pub(crate) struct Fill {
 /// How gaps are filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum FillKind {
-    /// With the last value.
+    /// Gaps get the last value before them.
     CarryForward,
-    /// With a value on the line between the neighbours.
+    /// Gaps get values on the line between their neighbours.
     Interpolation,
 }
 

@@ -73,7 +73,7 @@ impl Steps {
         }
     }
 
-    /// For each time the start of its bucket. `Err` has the time that has no bucket.
+    /// Returns the start of the bucket of each time. `Err` has the first time without a bucket.
     pub(crate) fn starts(&self, times: &Int64Array) -> std::result::Result<Int64Array, i64> {
         match self {
             Self::Times(buckets) => {

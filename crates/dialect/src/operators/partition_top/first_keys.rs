@@ -4,10 +4,10 @@ use datafusion::arrow::array::BooleanBufferBuilder;
 use datafusion::arrow::buffer::BooleanBuffer;
 use std::cmp::Ordering;
 
-/// For each partition the first keys so far, and the numbers of their rows.
+/// The first keys of each partition so far, and the numbers of their rows.
 #[derive(Debug)]
 pub(super) struct FirstKeys<K> {
-    /// How many keys of a partition are first.
+    /// The number of keys of a partition that are first.
     limit: usize,
     /// Whether keys equal to the last of these are first, too: their rows have its rank.
     keeps_ties: bool,
@@ -16,7 +16,7 @@ pub(super) struct FirstKeys<K> {
     /// The key number `limit` of each partition that has that many.
     bounds: Vec<Option<K>>,
     key_count: usize,
-    /// What the keys have on the heap.
+    /// The bytes that the keys occupy on the heap.
     key_bytes: usize,
     /// The number of rows that were among the first when they came, which are numbered in this order.
     row_count: usize,
@@ -29,7 +29,7 @@ impl<K: Ord + Clone> FirstKeys<K> {
 
     /// The rows of a batch that are among the first of their partitions when they come, in order. They get the next
     /// numbers. `partitions` has the partition of each row, `compare` compares the key of a row with another key, and
-    /// `own` returns a row's key and what it has on the heap, in bytes.
+    /// `own` returns a row's key and the bytes that it occupies on the heap.
     pub(super) fn admit(
         &mut self,
         partitions: &[usize],
@@ -80,7 +80,8 @@ impl<K: Ord + Clone> FirstKeys<K> {
         true
     }
 
-    /// Which of the numbered rows are still among the first. They are numbered anew, in their order.
+    /// Returns a bit for each numbered row: whether it is still among the first. Those rows get new numbers from 0, in
+    /// their order.
     pub(super) fn renumber(&mut self) -> BooleanBuffer {
         let mut is_first = BooleanBufferBuilder::new(self.row_count);
         is_first.append_n(self.row_count, false);

@@ -28,7 +28,7 @@ const SUPERFLUOUS_ROWS: usize = 1 << 17;
 pub(super) struct RankBound {
     pub(super) partition: Vec<Arc<dyn PhysicalExpr>>,
     pub(super) order: Vec<PhysicalSortExpr>,
-    /// How many rows of each partition.
+    /// The number of rows of each partition.
     pub(super) limit: usize,
     /// Whether all rows with the order keys of the last one are wanted.
     pub(super) keeps_ties: bool,
@@ -208,7 +208,7 @@ mod tests {
     use futures::TryStreamExt;
     use futures::executor::block_on;
 
-    /// So many batches are the trial.
+    /// The number of batches of the trial.
     const TRIAL_BATCHES: usize = 8;
     const BATCH_ROWS: usize = TRIAL_ROWS / TRIAL_BATCHES;
 

@@ -14,7 +14,7 @@ const SMALL: i64 = 1 << 20;
 
 /// The partitions so far. Rows with equal values in all columns are in one partition, and NULLs are equal.
 pub(super) struct Partitions {
-    /// For each column the numbers of its strings, if it has a dictionary.
+    /// The numbers of each column's strings; `None` for a column without a dictionary.
     strings: Vec<Option<Strings>>,
     /// The only column, if it has integers or strings.
     small: Option<SmallIntegers>,

@@ -19,7 +19,8 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::windows::BoundedWindowAggExec;
 use std::sync::Arc;
 
-/// If more rows of each partition are wanted, the operator is not used: it keeps the keys of all of them in order.
+/// The maximum number of rows of each partition for which the operator is used. It keeps the keys of all of them in
+/// order.
 const LIMIT_MAX: usize = 128;
 
 /// Inserts the operator below window functions. It runs before sorts are added to the plan.

@@ -32,7 +32,7 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    /// Before the first row. `schema` has the input's columns and one for each rank.
+    /// Creates a counter before the first row. `schema` has the input's columns and one for each rank.
     pub(super) fn new(
         ranks: Vec<RankFunction>,
         schema: SchemaRef,
@@ -84,7 +84,7 @@ impl Starts {
         Self { values, last: None }
     }
 
-    /// For each row of a batch whether its values differ.
+    /// Returns for each row of a batch whether its values differ from those of the row before.
     fn of(&mut self, batch: &RecordBatch) -> Result<Vec<bool>> {
         let row_count = batch.num_rows();
         let mut starts = vec![false; row_count];

@@ -12,7 +12,7 @@ pub(crate) struct SharedRows {
     pub input: Arc<LogicalPlan>,
     /// The number that all copies have.
     pub number: usize,
-    /// True if the rows differ each time that they are computed, as those of `random()` do.
+    /// Whether the rows differ each time that they are computed, as those of `random()` do.
     pub is_volatile: bool,
     /// True in a recursive term of `WITH RECURSIVE`, which is executed for each round.
     pub has_rounds: bool,

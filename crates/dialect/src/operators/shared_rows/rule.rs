@@ -73,7 +73,7 @@ struct RowChoice {
 /// The input of a step whose rows do not depend on where it is executed.
 struct FixedInput {
     leaves: Vec<LeafIdentity>,
-    /// True if the step or one below it has a volatile expression.
+    /// Whether the step or one below it has a volatile expression.
     is_volatile: bool,
 }
 

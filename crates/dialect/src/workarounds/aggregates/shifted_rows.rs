@@ -84,7 +84,7 @@ struct Shifted {
 /// The rows of a partition that count for distances.
 enum CountedRows {
     All(usize),
-    /// Those without NULL, and for each row the number of them before it.
+    /// The rows without NULL, and the number of them before each row.
     Some {
         rows: Vec<usize>,
         before: Vec<usize>,

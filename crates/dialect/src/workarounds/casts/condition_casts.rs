@@ -1,4 +1,4 @@
-//! Casts in conditions after which values are no longer told apart: of a time to a date or to a coarser unit, and of an
+//! Casts in conditions that map different values to the same one: of a time to a date or to a coarser unit, and of an
 //! integer to a float with fewer digits. To estimate how many rows pass a condition, DataFusion 55.2 casts ranges of
 //! values there and back. A range may then be wider than before, and a condition such as `CAST(time AS DATE) = day`
 //! fails: "Selectivity is out of limit". So these casts become functions, of which it estimates nothing.

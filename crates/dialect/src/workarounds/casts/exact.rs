@@ -54,7 +54,7 @@ fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct TimeCast {
     target: DataType,
-    /// True for TRY_CAST: a time that does not fit becomes NULL.
+    /// Whether this is a TRY_CAST: a time that does not fit becomes NULL.
     is_try: bool,
     signature: Signature,
 }

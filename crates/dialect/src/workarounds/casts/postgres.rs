@@ -327,7 +327,7 @@ fn intervals_of(texts: &ArrayRef, options: &CastOptions<'_>) -> Result<IntervalM
 struct PostgresCast {
     conversion: Conversion,
     target: DataType,
-    /// True for TRY_CAST: a value that does not fit becomes NULL.
+    /// Whether this is a TRY_CAST: a value that does not fit becomes NULL.
     is_try: bool,
     signature: Signature,
 }

@@ -53,7 +53,7 @@ pub(crate) fn register(context: &SessionContext, memory_bytes: usize) {
 struct SeriesDigits {
     /// The digits after the point of the values and of the step.
     scale: i8,
-    /// Those of the end.
+    /// The digits after the point of the end.
     end_scale: i8,
 }
 

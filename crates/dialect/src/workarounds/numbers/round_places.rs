@@ -14,7 +14,8 @@ use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl};
 use std::sync::Arc;
 
-/// Between these places, a float times the power of ten is finite if the float has a digit there.
+/// The largest number of places, before or after the point, for which a float times the power of ten is finite if the
+/// float has a digit there.
 const PLACES_MAX: i32 = 15;
 const PLACES_MIN: i32 = -300;
 

@@ -44,7 +44,7 @@ pub(super) fn shown_name(of: &TextType) -> &str {
     }
 }
 
-/// What messages call a type that has an order of its own.
+/// Returns the words for a type with an order of its own in messages, such as `the enumerated type mood`.
 pub(super) fn described(of: &TextType) -> String {
     match of {
         TextType::Enum(of) => format!("the enumerated type {}", of.shown_name()),

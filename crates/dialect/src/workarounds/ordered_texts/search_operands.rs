@@ -81,8 +81,8 @@ fn is_searched(operand: &Expr, schema: &DFSchema) -> bool {
     }
 }
 
-/// The call that tells whether a vector matches a query, and its operands. The vector of a text is not written as a
-/// text first.
+/// Returns the call that tests whether a vector matches a query, and its operands. The vector of a text is used
+/// directly, without a conversion to text.
 fn match_of_vector(vector: Expr, query: Expr) -> (SearchCall, Vec<Expr>) {
     match vector {
         Expr::ScalarFunction(call) if search_call_of(&call.func) == Some(SearchCall::ToVector) => {

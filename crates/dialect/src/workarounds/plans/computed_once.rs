@@ -87,7 +87,7 @@ struct Calls {
     columns: Vec<Expr>,
     /// The branches around the part that is visited.
     branches: Vec<Branch>,
-    /// How many parts of conditions are repeated for calls in branches.
+    /// The number of parts of conditions that are repeated for calls in branches.
     repeated_count: u64,
 }
 
@@ -222,7 +222,7 @@ struct Branch {
 }
 
 impl Branch {
-    /// What is repeated for each call.
+    /// The expressions of the branch that are repeated for each call: its operand and its conditions.
     fn parts(&self) -> impl Iterator<Item = &Expr> {
         self.operand.as_deref().into_iter().chain(&self.before).chain(&self.condition)
     }

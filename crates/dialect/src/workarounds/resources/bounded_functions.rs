@@ -51,7 +51,7 @@ enum Length {
     Units(usize, i128),
     /// The argument at this index, times the size of the first argument.
     Items(usize),
-    /// From the first argument to the second in steps of the third, if they are integers.
+    /// The elements from the first argument to the second in steps of the third, if they are integers.
     Steps,
 }
 

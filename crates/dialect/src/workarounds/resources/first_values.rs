@@ -3,8 +3,8 @@
 //! DataFusion writes `coalesce(a, b)` as `CASE WHEN a IS NOT NULL THEN a ELSE b END`, so that `b` is evaluated only for
 //! rows where `a` is NULL. With `a` twice in it, an expression of 30 such calls in each other has a billion parts. Here
 //! an argument that is more than a column or constant stays in the call if all later ones are columns and constants,
-//! which may as well be evaluated for all rows. And calls within each other become one `CASE` of all their arguments.
-//! What is still repeated may not be large.
+//! which may as well be evaluated for all rows. And calls within each other become one `CASE` of all their arguments. A
+//! statement that still repeats a large argument is refused.
 //!
 //! No upstream issue known: DataFusion does so since [#17357](https://github.com/apache/datafusion/pull/17357).
 

@@ -15,7 +15,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Pla
 use std::fmt;
 use std::sync::Arc;
 
-/// Which steps are hidden, and the properties that the rule sees.
+/// The steps to hide from a rule, and the properties that it sees instead.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hiding {
     pub(super) hides: fn(&Arc<dyn ExecutionPlan>) -> bool,
@@ -56,7 +56,7 @@ impl PhysicalOptimizerRule for WithHiddenSteps {
     }
 }
 
-/// Stands above a hidden step.
+/// A step that hides the one below it.
 #[derive(Debug)]
 struct HiddenStep {
     step: Arc<dyn ExecutionPlan>,

@@ -37,7 +37,8 @@ fn with_unknown_inputs(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<d
     replace_children_if_necessary(plan, inputs).map(Transformed::yes)
 }
 
-/// What must be hidden of the inputs of a join, if it is one about whose rows DataFusion would assume too much.
+/// Returns the properties to hide of a join's left and right input, each `None` if nothing need be hidden. `None` if
+/// DataFusion assumes nothing wrong about the rows of the plan.
 fn unknown_of_inputs(plan: &dyn ExecutionPlan) -> Option<[Option<Unknown>; 2]> {
     let hash_join = plan.downcast_ref::<HashJoinExec>();
     let of_loop = || plan.downcast_ref::<NestedLoopJoinExec>().map(NestedLoopJoinExec::join_type);

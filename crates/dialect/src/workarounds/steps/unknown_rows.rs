@@ -73,11 +73,11 @@ impl PhysicalOptimizerRule for WithUnknownRows {
 pub(super) enum Unknown {
     /// Whether they are sorted by the columns at these positions.
     OrderBy(Vec<usize>),
-    /// By which keys they are sorted.
+    /// The keys by which they are sorted.
     Order,
-    /// Also which columns are constant, and which expressions are equal. Two equal columns are still equal.
+    /// The order, the constant columns and the equal expressions. Equal columns stay known.
     OrderAndConstants,
-    /// Also which columns are equal, and how rows are distributed over partitions.
+    /// The same, the equal columns, and the distribution of rows over partitions.
     Everything,
 }
 

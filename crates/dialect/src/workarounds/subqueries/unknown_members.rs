@@ -45,9 +45,9 @@ impl AnalyzerRule for UnknownMembers {
 enum TruthContext {
     /// A row is kept only if this condition is true. DataFusion's join is right here for `NOT IN`, too.
     Conjunct,
-    /// False and NULL have the same effect.
+    /// A context in which false and NULL have the same effect.
     Positive,
-    /// False and NULL may have different effects.
+    /// A context in which false and NULL may have different effects.
     Other,
 }
 

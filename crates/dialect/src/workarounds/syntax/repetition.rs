@@ -6,7 +6,7 @@
 //! Waits for [#8777](https://github.com/apache/datafusion/issues/8777) (`WITH`). For the others no upstream issue is
 //! known: the repetition is how these forms are defined.
 //!
-//! What the plan of a statement repeats is counted later
+//! Repetition in the plan of a statement is counted later
 //! ([`repeated_parts`](crate::workarounds::resources::repeated_parts)).
 
 use super::forms::other_forms::has_point;
@@ -33,7 +33,7 @@ pub(crate) fn refuse_repetition(statement: &Statement) -> Result<()> {
     }
 }
 
-/// Counts expressions and tables as often as they will be written and planned.
+/// Counts each expression and each table as often as it will be written and planned.
 #[derive(Default)]
 struct Counter {
     /// The number of expressions that are written.
@@ -51,7 +51,7 @@ struct Operands {
     others: u64,
 }
 
-/// What was counted in a query.
+/// The number of tables that a query reads so far, and the items of its `WITH`.
 #[derive(Default)]
 struct QueryCount {
     relations: u64,
@@ -148,7 +148,7 @@ fn repeats_volatile(expr: &Expr, (first_times, other_times): (u64, u64)) -> bool
     }
 }
 
-/// How often an expression's first operand is written, and the other ones.
+/// Returns the number of times that an expression's first operand is written, and that the other ones are.
 fn times(expr: &Expr) -> (u64, u64) {
     use BinaryOperator as B;
     let count = |items: &[Expr]| items.len() as u64;

@@ -154,8 +154,8 @@ impl TrimmedEnds {
     }
 }
 
-/// This many bytes from a position, which is 1 for the first byte; without a number, all bytes from there. Positions
-/// before the first count, too.
+/// Returns `count` bytes from a position, which is 1 for the first byte; without a count, all bytes from there.
+/// Positions before the first count, too.
 fn part(bytes: &[u8], from: i64, count: Option<i64>) -> Result<&[u8]> {
     let end = match count {
         Some(..0) => return exec_err!("negative substring length not allowed"),

@@ -142,7 +142,7 @@ fn is_exact(text: &str, unit: ArrowUnit) -> bool {
     read_time(text, time_unit_of(unit)).is_none_or(|time| time.rest == Rest::Nothing)
 }
 
-/// Compares a time with a date, which becomes the time of its midnight. `None` if they are none.
+/// Compares a time with a date, which becomes the time of its midnight; `None` for operands of other types.
 fn beside_date(left: &Expr, operator: Operator, right: &Expr, schema: &DFSchema) -> Option<Expr> {
     let is_date = |expr: &Expr| matches!(expr.get_type(schema), Ok(DataType::Date32));
     let midnight = |time: &Expr, date: &Expr| match time.get_type(schema) {

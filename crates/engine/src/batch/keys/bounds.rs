@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 #[derive(Debug, Clone)]
 pub(crate) struct KeyBounds {
     columns: Vec<ValueRange>,
-    /// For each column whether a row has NULL in it. Used only by keys that treat NULLs as equal.
+    /// For each column, whether a row has NULL in it. Used only by keys that treat NULLs as equal.
     has_null: Vec<bool>,
     nulls_equal: bool,
 }

@@ -8,7 +8,7 @@ use twox_hash::XxHash3_64;
 
 /// Series with smaller numbers have their clock in an array, the others in a hash table.
 const NUMBER_MAX: u64 = 1 << 22;
-/// With more series than this in the hash table, the clocks stop.
+/// The maximum number of series in the hash table. With more, the clocks stop.
 const HASHED_MAX: usize = 1 << 22;
 
 /// An odd number without a pattern: the fractional part of the golden ratio.
@@ -90,7 +90,7 @@ impl SeriesClock {
         }
     }
 
-    /// For each row the number of its series, which is `None` if there is only one series, and the growing value.
+    /// Returns the number of each row's series, `None` if there is only one series, and each row's growing value.
     fn numbers(&self, columns: &[ArrayRef]) -> Option<(Option<Vec<u64>>, Vec<i64>)> {
         let times: Vec<i64> = integers(columns.get(self.growing)?)?;
         let mut others = columns.iter().enumerate().filter(|(at, _)| *at != self.growing).map(|(_, array)| array);

@@ -51,10 +51,10 @@ impl RowSource {
 pub struct ConflictingRows {
     /// The source of the stored rows.
     pub rows: RowSource,
-    /// For each new row its group. `None` if the key has a NULL that equals no other key.
+    /// The group of each new row; `None` if the key has a NULL that equals no other key.
     pub group_of_row: Vec<Option<u32>>,
-    /// For each group the stored row that has its key, if any: the position of its chunk in the scan, and its number in
-    /// the chunk.
+    /// The stored row with the key of each group, if there is one: the position of its chunk in the scan, and its
+    /// number in the chunk.
     pub locations: Vec<Option<(u32, u32)>>,
 }
 
@@ -97,8 +97,8 @@ impl ConflictingRows {
     }
 }
 
-/// For each of some new rows of a table in chunks whether [`ConflictPolicy::Keep`] would add it. `columns` are the
-/// columns of each key.
+/// Returns for each of some new rows of a table in chunks whether [`ConflictPolicy::Keep`] would add it. `columns` are
+/// the columns of each key.
 pub(super) fn rows_kept(
     snapshot: &ReadSnapshot,
     table: &Table,

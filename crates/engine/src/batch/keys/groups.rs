@@ -78,7 +78,7 @@ impl Groups {
         columns.iter().map(|array| Ok(take(array, &first, None)?)).collect()
     }
 
-    /// For each of some other rows, the group that has its key.
+    /// Returns the group that has the key of each of some other rows; `None` if no group has it.
     pub(crate) fn find(&self, columns: &[ArrayRef]) -> Result<Vec<Option<u32>>> {
         let rows = self.converter.convert_columns(&normal(columns))?;
         let find = |(row, has_null): (Row<'_>, bool)| {

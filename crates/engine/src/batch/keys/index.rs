@@ -14,9 +14,9 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::*;
 use atsdb_core::{Error, Result, Table, TimeRange};
 
-/// An index with more keys is [full](KeyIndex::is_full).
+/// The maximum number of keys. An index with more is [full](KeyIndex::is_full).
 const KEYS_MAX: usize = 4 << 20;
-/// An index with more bytes of keys is full, too.
+/// The maximum size of the keys in bytes. An index with more is full, too.
 const KEY_BYTES_MAX: usize = 128 << 20;
 
 /// The keys of a table as a batch sees it.

@@ -46,9 +46,9 @@ pub(crate) struct SettledRows {
     pub(crate) rows: Vec<RecordBatch>,
     /// Chunks of the snapshot to remove, each with its successor.
     pub(crate) replaced: Vec<(ChunkId, Option<NewChunk>)>,
-    /// How many of the waiting rows are skipped because their key exists.
+    /// The number of waiting rows that are skipped because their key exists.
     pub(crate) skipped: u64,
-    /// How many rows, stored or waiting, gave way to a later one with their key.
+    /// The number of rows, stored or waiting, that a later row with their key has replaced.
     pub(crate) replaced_rows: u64,
 }
 
@@ -171,8 +171,8 @@ impl KeyedRows {
     }
 }
 
-/// How many rows are skipped, and how many gave way to a later one, if so many of the waiting rows are left out and
-/// `stored` are the stored rows with their keys.
+/// Returns the number of rows that are skipped, and of rows that a later one has replaced, if `left_out` waiting rows
+/// are not stored and `stored` are the stored rows with their keys.
 fn skipped_and_replaced(policy: ConflictPolicy, left_out: u64, stored: Option<&RowsToRewrite>) -> (u64, u64) {
     match policy {
         ConflictPolicy::Keep => (left_out, 0),

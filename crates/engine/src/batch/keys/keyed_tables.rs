@@ -56,12 +56,12 @@ impl KeyedTables {
         self.tables.values().map(|(_, rows)| rows.byte_count()).sum()
     }
 
-    /// Takes out what there is of a table, to settle its rows.
+    /// Takes a table and its rows out, to settle the rows; `None` if there are none.
     pub(crate) fn take(&mut self, table: TableId) -> Option<(Table, KeyedRows)> {
         self.tables.remove(&table)
     }
 
-    /// Puts back what was taken of a table.
+    /// Puts a table and its rows back.
     pub(crate) fn put_back(&mut self, table: Table, rows: KeyedRows) {
         self.tables.insert(table.id, (table, rows));
     }

@@ -73,7 +73,7 @@ pub(crate) fn merged_rows(
     Ok(rows)
 }
 
-/// For each row, counted through all batches, its batch and its number in the batch.
+/// Returns the batch of each row and its number in the batch. Rows are counted through all batches.
 fn places(batches: &[RecordBatch]) -> Vec<(usize, usize)> {
     let of_batch = |(at, batch): (usize, &RecordBatch)| (0..batch.num_rows()).map(move |row| (at, row));
     batches.iter().enumerate().flat_map(of_batch).collect()

@@ -21,11 +21,12 @@ pub(crate) type RowsToRewrite = (Scan, Vec<(usize, Vec<u32>)>);
 
 /// The rows found.
 pub(crate) struct ProbeResult {
-    /// For each key and group whether there is a row of it.
+    /// For each key and group, whether there is a stored row of it.
     pub(crate) stored: Vec<Vec<bool>>,
     /// The locations of the rows. `None` if no row was found.
     pub(crate) hits: Option<RowsToRewrite>,
-    /// For each group of the first key the row that has it: position of the chunk, and row in the chunk.
+    /// The stored row of each group of the first key, if there is one: the position of its chunk, and its number in the
+    /// chunk.
     pub(crate) locations: Vec<Option<(usize, usize)>>,
 }
 

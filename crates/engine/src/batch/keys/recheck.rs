@@ -24,7 +24,7 @@ use atsdb_core::{
 };
 use std::collections::BTreeSet;
 
-/// How often chunks that were added during the preceding check are checked.
+/// The maximum number of further checks, each of the chunks that were added during the preceding one.
 const RECHECKS_MAX: usize = 20;
 
 impl Batch {

@@ -72,7 +72,7 @@ impl Batch {
         ConflictingRows::find(&self.snapshot()?, table, key, columns, rows.num_rows())
     }
 
-    /// For each of some complete rows whether [`ConflictPolicy::Keep`] would add it.
+    /// Returns for each of some complete rows whether [`ConflictPolicy::Keep`] would add it.
     pub fn would_insert(&mut self, table: &Table, rows: &RecordBatch) -> Result<Vec<bool>> {
         if table.definition.is_in_memory() {
             let state = self.snapshot()?.resident(table)?;

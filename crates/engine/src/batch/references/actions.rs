@@ -1,5 +1,5 @@
-//! What `ON DELETE` and `ON UPDATE` of a foreign key do to the rows that refer to keys that are gone: they are deleted,
-//! or the columns of the foreign key get other values.
+//! The referential actions (`ON DELETE`, `ON UPDATE`), applied to rows that refer to keys which their parents no longer
+//! have: the rows are deleted, or the columns of the foreign key get other values.
 
 use crate::batch::Batch;
 use crate::batch::references::children::own_table;

@@ -1,15 +1,15 @@
-//! Which foreign keys are checked when the transaction ends. Not owned: the checks (`postponed`).
+//! Decides which foreign keys are checked when the transaction ends. Not owned: the checks (`postponed`).
 
 use atsdb_core::name::name_key;
 use atsdb_core::{ForeignKey, Initially, TableId};
 use std::collections::BTreeMap;
 
-/// What `SET CONSTRAINTS` has set in a transaction.
+/// The settings of `SET CONSTRAINTS` in a transaction.
 #[derive(Clone, Default)]
 pub(crate) struct Deferral {
-    /// What was set for all deferrable foreign keys: whether they are deferred.
+    /// Whether all deferrable foreign keys are deferred; `None` unless `SET CONSTRAINTS ALL` was executed.
     all: Option<bool>,
-    /// What was set for single ones after that, by table and name.
+    /// Whether single foreign keys are deferred, by table and [`name_key`]. These settings override `all`.
     named: BTreeMap<(TableId, String), bool>,
 }
 

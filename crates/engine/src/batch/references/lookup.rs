@@ -18,14 +18,14 @@ use atsdb_codec::{stored_type, to_logical};
 use atsdb_core::name::same_name;
 use atsdb_core::{ChunkEntry, Column, Error, ForeignKey, Result, Table, TableDefinition, TimeRange};
 
-/// Keys are looked up at once up to this number of rows.
+/// The maximum number of rows whose keys are looked up at once.
 const ROWS_MAX: usize = 1 << 20;
 
 /// The columns of a foreign key on one of its sides, in the order of the key.
 pub(super) struct ForeignKeySide<'a> {
     definition: &'a TableDefinition,
     pub(super) positions: Vec<usize>,
-    /// For each column whether its integers are compared as 64-bit ones.
+    /// For each column, whether its integers are compared as 64-bit ones.
     widened: Vec<bool>,
 }
 
@@ -146,7 +146,7 @@ pub(super) struct KeyHits {
     pub(super) position: usize,
     /// The numbers of the rows in the chunk.
     pub(super) rows: Vec<u32>,
-    /// For each of them the first key that equals its own, counted over all keys.
+    /// For each of these rows, the number of the first key that equals its own, counted over all keys.
     pub(super) keys: Vec<u32>,
 }
 
@@ -207,7 +207,7 @@ impl WantedKeys {
         bounds
     }
 
-    /// Which of the keys rows of a scan have, and the chunks in which each was found first.
+    /// Returns for each key whether rows of a scan have it, and the chunks in which keys were found first.
     pub(super) fn found_in(&self, side: &ForeignKeySide<'_>, scan: &Scan) -> Result<(Vec<bool>, Vec<ScanChunk>)> {
         let (bounds, mut flags, mut chunks) = (self.bounds(side), vec![false; self.groups.count()], Vec::new());
         let mut left = flags.len();

@@ -31,9 +31,9 @@ impl Batch {
         Ok(true)
     }
 
-    /// Says whether rows that are removed from now on are deleted, rather than changed, and returns what was said
-    /// before. What `ON DELETE` of a foreign key says applies to deleted rows only, and `ON UPDATE` to changed ones. By
-    /// default rows are changed.
+    /// Sets whether rows that are removed from now on are deleted, rather than changed, and returns the previous
+    /// setting. The action of `ON DELETE` of a foreign key applies to deleted rows only, and that of `ON UPDATE` to
+    /// changed ones. By default rows are changed.
     pub fn set_deleting(&mut self, is_deleting: bool) -> bool {
         std::mem::replace(&mut self.is_deleting, is_deleting)
     }

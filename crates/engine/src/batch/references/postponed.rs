@@ -90,8 +90,8 @@ impl Batch {
     }
 }
 
-/// Those of some keys that a parent lacks in a view of the batch; `None` if there are none, or if the foreign key was
-/// dropped.
+/// Returns those of some keys that a parent still lacks in a view of the batch; `None` if there are none, or if the
+/// foreign key was dropped.
 fn still_gone(view: &ReadSnapshot, gone: GoneKeys) -> Result<Option<GoneKeys>> {
     let Some(PresentReference { child, key, parent }) = gone.present_in(view) else { return Ok(None) };
     let (_, side) = sides(&child.definition, &key, &parent.definition)?;

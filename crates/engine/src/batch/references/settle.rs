@@ -1,10 +1,10 @@
-//! When foreign keys are checked: at the end of each statement, and before the commit. Not owned: checks that wait for
-//! the end of the transaction (`postponed`).
+//! The checks of foreign keys at the end of each statement and before the commit. Not owned: checks that wait for the
+//! end of the transaction (`postponed`).
 
 use crate::batch::Batch;
 use atsdb_core::{Error, ErrorKind, Result};
 
-/// How often rows that were given other keys are followed in one statement.
+/// The maximum number of times that rows with new keys are followed in one statement.
 const MOVES_MAX: usize = 1_000;
 
 impl Batch {

@@ -1,4 +1,4 @@
-//! What a batch has to check, and what it has found, about foreign keys.
+//! The state of the checks of foreign keys in a batch: the rows and keys to check, and the results so far.
 
 use crate::batch::collector::PendingChunk;
 use crate::batch::keys::key::KeyColumns;
@@ -90,7 +90,8 @@ pub(crate) struct KnownTable {
     pub(crate) lacks_keys: bool,
 }
 
-/// What a batch has to check, and what it has found. A rollback to a savepoint restores it.
+/// The rows and keys of a batch that are to be checked for foreign keys, and the results so far. A rollback to a
+/// savepoint restores the earlier state.
 #[derive(Clone, Default)]
 pub(crate) struct References {
     /// The child tables whose rows the batch has added or validated.
@@ -113,8 +114,8 @@ pub(crate) struct References {
     postponed_gone: Vec<GoneKeys>,
     /// Child tables with rows that are looked up when the transaction ends.
     postponed_children: BTreeSet<TableId>,
-    /// For the batch's own chunks with rows that need no parent: the names of the foreign keys that are not valid and
-    /// younger than the rows.
+    /// The batch's own chunks with rows that need no parent, each with the names of the foreign keys that are not valid
+    /// and younger than the rows.
     exempt: BTreeMap<ChunkUid, BTreeSet<String>>,
     /// The keys that parents lack.
     gone: Vec<GoneKeys>,
@@ -157,8 +158,8 @@ impl References {
         self.added.remove(&table)
     }
 
-    /// Has the rows that were added to a table and are not checked read again from their chunks: these or the table's
-    /// definition change.
+    /// Forgets the rows that were added to a table and are not checked, so that they are read again from their chunks:
+    /// the chunks or the table's definition change.
     pub(crate) fn reread_added(&mut self, table: TableId) {
         if self.added.remove(&table).is_some() {
             self.note_rewritten(table);

@@ -21,7 +21,8 @@ const DECISION_ROWS: usize = 2 * WINDOW_ROWS;
 /// The number of rows that decide it. If runs are short, little time is lost on cutting so few rows.
 const FIRST_ROWS: usize = 1_024;
 
-/// If runs have fewer rows than this on average, each row is looked up separately, since cutting runs would cost more.
+/// The minimum average number of rows in a run. If runs are shorter, each row is looked up separately, since cutting
+/// runs would cost more.
 const RUN_ROWS_MIN: usize = 4;
 
 /// Groups of rows, and the measures of each group. Groups of several threads can be merged.

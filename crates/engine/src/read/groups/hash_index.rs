@@ -9,7 +9,7 @@ pub(super) const BLOCK_KEYS: usize = 64;
 /// The number of slots of the smallest index, a power of two.
 const SLOTS_MIN: usize = 64;
 
-/// There are at least this many slots for each group, so that a search ends after few steps.
+/// The minimum number of slots for each group, so that a search ends after few steps.
 const SLOTS_OF_A_GROUP: usize = 2;
 
 /// A hash table with open addressing. The upper half of a key's hash points to a slot, and the key's group is in the

@@ -65,7 +65,7 @@ pub struct KeyBounds {
     pub min: u64,
     /// The bits of the largest value.
     pub max: u64,
-    /// True if the column contains a NULL.
+    /// Whether the column contains a NULL.
     pub has_nulls: bool,
 }
 

@@ -58,7 +58,7 @@ pub enum Measured<'a> {
 /// The contribution of one chunk to a measure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum ChunkMeasure {
-    /// Only a number of rows, or of values that are not NULL.
+    /// The number of rows, or of values that are not NULL.
     Count,
     Integer(i128),
     Float(f64),
@@ -71,8 +71,8 @@ pub(super) struct MeasureState {
     /// The column's type. Not used if only counts are kept.
     data_type: DataType,
     wide: Accumulators,
-    /// For each group the number of values that are not NULL. `None` if that is the number of rows, because there was
-    /// no NULL yet. Rows are counted once for all measures.
+    /// The number of values that are not NULL, by group; `None` if that is the number of rows, because there was no
+    /// NULL yet. Rows are counted once for all measures.
     counts: Option<Vec<u64>>,
 }
 

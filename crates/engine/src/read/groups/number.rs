@@ -60,7 +60,7 @@ fn fold<T: Number>(first: T, values: &[T], choose: impl Fn(T, T) -> T) -> T {
     values.iter().fold(first, |chosen, value| choose(chosen, *value))
 }
 
-/// If there are at least this many values for each group, they are first added in 64 bits.
+/// The minimum number of values for each group with which they are first added in 64 bits.
 const VALUES_OF_A_GROUP_MIN: usize = 4;
 
 /// Adds each of fewer than 2^31 integers of up to 32 bits to the sum of its group. So many of them fit 64 bits, which

@@ -117,7 +117,7 @@ impl Runs {
     }
 }
 
-/// How many values are compared at once, without a branch for each.
+/// The number of values that are compared at once, without a branch for each.
 const BLOCK: usize = 64;
 
 /// Calls back with each position whose value differs from the one before.

@@ -29,7 +29,7 @@ impl Groups {
         Ok(true)
     }
 
-    /// Whether only the number of all rows is measured, so that no row has to be looked at.
+    /// Returns whether only the number of all rows is measured, so that no row has to be read.
     pub(crate) fn is_row_count(&self) -> bool {
         self.packing.is_empty() && self.measures.iter().all(|measure| measure.kind == MeasureKind::CountRows)
     }

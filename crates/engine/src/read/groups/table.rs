@@ -4,7 +4,8 @@ use super::hash_index::{BLOCK_KEYS, FREE, HashIndex};
 use super::packed_key::PackedKey;
 use atsdb_core::{Error, ErrorKind, Result};
 
-/// Keys of at most this many bits are looked up by position. Most keys of mapped columns and small integers have fewer.
+/// The maximum number of bits of a key that is looked up by position. Most keys of mapped columns and small integers
+/// have fewer.
 const DIRECT_BITS_MAX: u32 = 22;
 
 /// The groups of keys.

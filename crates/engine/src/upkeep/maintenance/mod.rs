@@ -24,8 +24,8 @@ const LEASE_MS: i64 = 60_000;
 const FRESH_CHUNKS_MAX: usize = 64;
 /// Maximum number of chunks of one table that one run re-slices.
 const RESLICED_MAX: usize = 64;
-/// After this many slices in a row that cannot be sealed, a run skips the other slices: the store itself may be
-/// failing.
+/// The number of slices in a row that cannot be sealed after which a run skips the other slices: the store itself may
+/// be failing.
 const FAILURES_MAX: usize = 3;
 
 /// A [`MaintenanceTask`](crate::engine::MaintenanceTask) as this room calls it. Returns whether it should run again

@@ -20,11 +20,11 @@ pub(super) static SERVERS: WorkspaceServers = WorkspaceServers::new();
 
 pub(super) const NO_PARAMETERS: [(&(dyn ToSql + Sync), Type); 0] = [];
 
-/// How often to poll whether the log is applied.
+/// The interval at which to poll whether the log is applied.
 const PAUSE: Duration = Duration::from_millis(2);
 
 pub(super) struct QuestdbConnection {
-    /// Before the server, so that connections are closed first.
+    /// The client. It is declared before the server, so that connections are closed first.
     pub(super) client: Client,
     http: Http,
     server: Arc<WorkspaceServer>,

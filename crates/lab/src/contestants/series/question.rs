@@ -60,7 +60,7 @@ pub(crate) struct Bound {
     pub(crate) number: f64,
 }
 
-/// How many rows of an answer are wanted, in the order of time.
+/// The rows of an answer that are wanted, in the order of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limit {
     pub(crate) rows: u64,

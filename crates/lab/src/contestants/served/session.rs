@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(super) struct ServedSession {
-    /// Before the server, so that connections are closed first.
+    /// The session for rows. It is declared before the server, so that connections are closed first.
     rows: PostgresSession,
     lines: LineConnection,
     method: LoadMethod,

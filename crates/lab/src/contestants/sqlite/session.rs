@@ -16,7 +16,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 pub(super) struct SqliteSession {
-    /// There until it is dropped.
+    /// The connection; `None` only once the session is dropped.
     pub(super) connection: Option<Connection>,
     pub(super) tier: Tier,
     pub(super) settings: Vec<String>,

@@ -13,7 +13,7 @@ pub(super) struct ExportedRows<'a> {
     table: &'a SeriesTable,
     /// The name of each field's metric, and the field's position.
     fields: BTreeMap<String, usize>,
-    /// By the values of tags, in the order of the table's columns: the samples of each field.
+    /// The samples of each field, by the values of tags in the order of the table's columns.
     series: BTreeMap<Vec<Option<String>>, Vec<Samples>>,
 }
 

@@ -19,7 +19,7 @@ use std::io::{BufRead, BufReader};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An export covers times with about this many rows, which are in memory together.
+/// The approximate number of rows of an export, which are in memory together.
 const EXPORT_ROWS: u64 = 1_000_000;
 const PAUSE: Duration = Duration::from_millis(200);
 /// A question for the latest rows looks back this many times as far if it has found too few.

@@ -12,7 +12,7 @@ use maud::{Markup, html};
 /// Colours of lines; further lines are dashed.
 const COLOURS: usize = 8;
 
-/// If the largest and the smallest figure differ by more than this factor, the bars are logarithmic.
+/// The maximum factor between the smallest and the largest figure. With a larger one, the bars are logarithmic.
 const FACTOR_MAX: f64 = 200.0;
 
 /// A bar for each contestant, its spread as a whisker, facts as dashed lines. Contestants without a figure are listed

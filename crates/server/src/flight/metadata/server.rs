@@ -1,4 +1,4 @@
-//! What the server supports.
+//! The answers to `GetSqlInfo`: the server's name, version and supported features.
 
 use super::tables::failed;
 use arrow_flight::sql::metadata::SqlInfoDataBuilder;
@@ -12,7 +12,7 @@ use atsdb::arrow::ARROW_VERSION;
 use atsdb::arrow::array::RecordBatch;
 use atsdb::sql::{FunctionKind, functions};
 
-/// The answers to the questions of a command, or to all.
+/// Returns the answers to the questions of a command; to all if the command lists none.
 pub(super) fn info(command: CommandGetSqlInfo) -> Result<RecordBatch> {
     let known = known()?.build().map_err(failed)?;
     command.into_builder(&known).build().map_err(failed)

@@ -19,7 +19,8 @@ use datafusion::sql::sqlparser::ast::{
 use std::slice::from_ref;
 use std::sync::Arc;
 
-/// Longer statements are not parsed for the origins of their columns, which would take as long as to execute them.
+/// The maximum size in bytes of a statement that is parsed for the origins of its columns. For a longer one that would
+/// take as long as to execute it.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// The maximum number of columns of a SELECT with origins. Stars over stars may stand for very many.

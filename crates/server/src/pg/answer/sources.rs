@@ -39,7 +39,7 @@ struct NamedSource {
 enum MergedSide {
     Left,
     Right,
-    /// It is computed of both.
+    /// The column is computed of both.
     Both,
 }
 
@@ -63,7 +63,7 @@ impl Sources {
         Self { sources: vec![source], columns }
     }
 
-    /// These sources and others, with all their columns.
+    /// Adds other sources, with all their columns.
     pub(super) fn beside(mut self, other: Self) -> Self {
         if self.sources.is_empty() {
             return other;

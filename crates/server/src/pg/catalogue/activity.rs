@@ -1,4 +1,5 @@
-//! What the catalogue shows of connections, and how queries about it end statements and sessions.
+//! The interface through which the catalogue lists connections, and through which its queries end statements and
+//! sessions.
 
 use crate::pg::error::PgError;
 use crate::pg::wire::outgoing::TransactionStatus;
@@ -12,7 +13,7 @@ pub(in crate::pg) trait Activity {
     /// The cursors and the named portals of the connection.
     fn cursors(&self) -> Vec<CursorEntry>;
 
-    /// When the server started, in nanoseconds since 1970.
+    /// The time at which the server started, in nanoseconds since 1970.
     fn started_ns(&self) -> i64;
 
     /// The databases that the user may know of.
@@ -47,7 +48,7 @@ pub(in crate::pg) struct DatabaseEntry {
 pub(in crate::pg) struct CursorEntry {
     pub(in crate::pg) name: String,
     pub(in crate::pg) text: String,
-    /// In nanoseconds since 1970.
+    /// The time at which it was created, in nanoseconds since 1970.
     pub(in crate::pg) created_ns: i64,
     pub(in crate::pg) is_holdable: bool,
     pub(in crate::pg) is_scrollable: bool,
@@ -58,7 +59,7 @@ pub(in crate::pg) struct CursorEntry {
 pub(in crate::pg) struct PreparedEntry {
     pub(in crate::pg) name: String,
     pub(in crate::pg) text: String,
-    /// In nanoseconds since 1970.
+    /// The time at which it was prepared, in nanoseconds since 1970.
     pub(in crate::pg) prepared_ns: i64,
     pub(in crate::pg) parameter_types: Vec<u32>,
     pub(in crate::pg) is_from_sql: bool,

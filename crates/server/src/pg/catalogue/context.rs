@@ -39,12 +39,12 @@ pub(in crate::pg) struct Context<'a> {
     pub(in crate::pg) queries: &'a dyn Queries,
 }
 
-/// Why a query is evaluated.
+/// The purpose for which a query is evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::pg) enum Purpose {
-    /// For its columns: nothing may happen.
+    /// The query is evaluated for its columns only: nothing may happen.
     Columns,
-    /// For its answer.
+    /// The query is evaluated for its answer.
     Answer,
 }
 

@@ -109,7 +109,7 @@ pub(super) const ABOUT_THE_SERVER: [&str; 81] = [
     "regtype",
 ];
 
-/// Whether a query without a table is about the server if it calls this function.
+/// Returns whether a query without a table that calls this function concerns the server.
 pub(in crate::pg) fn is_about_the_server(name: &str) -> bool {
     ABOUT_THE_SERVER.contains(&name)
 }

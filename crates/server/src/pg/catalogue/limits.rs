@@ -1,4 +1,4 @@
-//! What a query about the catalogue may use: memory of the server's queries, and time until its session is interrupted.
+//! The limits of a query about the catalogue: the memory of the server's queries, and an interrupt of its session.
 
 use crate::pg::error::PgError;
 use crate::pg::store::StoreSession;

@@ -185,8 +185,8 @@ pub(in crate::pg) fn has_sign(text: &str) -> bool {
     SIGNS.as_ref().is_none_or(|signs| signs.is_match(text))
 }
 
-/// Whether all tables of a query belong to the catalogue or are sequences, or a query without a table is about the
-/// server.
+/// Returns whether all tables of a query belong to the catalogue or are sequences, or whether a query without a table
+/// concerns the server.
 fn is_about_the_catalogue(query: &Query, is_sequence: IsSequence<'_>) -> bool {
     let names = NotTables::of(query);
     let mut found = false;

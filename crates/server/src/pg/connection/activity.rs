@@ -1,5 +1,5 @@
-//! What a connection tells the catalogue about itself and, as far as its user may know, about others. Users see and end
-//! what is their own, admins all of their database.
+//! The activity of connections for the catalogue: that of the connection itself and, as far as its user may see it,
+//! that of others. Users see and end their own statements and sessions, admins all of their database.
 
 use super::bind::{Portal, Progress};
 use super::session::Connection;

@@ -1,4 +1,4 @@
-//! What the store has answered before the connection handles a message.
+//! An answer that the store has given before the connection handles the message.
 
 use atsdb::sql::{Answer, Prepared};
 

@@ -108,10 +108,12 @@ impl Connection {
         }
     }
 
-    /// What the store answers to a message, if that takes only a moment.
+    /// Returns the store's answer to a message; `None` if that would take more than a moment, or if the store does not
+    /// answer such a message.
     fn answer_of_store(&self, message: &Incoming, present: &mut PresentState) -> Option<AnswerAtOnce> {
         match message {
-            // The connection itself computes what such a text says of the session and the catalogue, and then plans it.
+            // The connection itself computes the calls about the session and the catalogue in such a text, and then
+            // plans it.
             Incoming::Query(text) | Incoming::Parse { text, .. } if has_sign(text) => None,
             Incoming::Query(text) => self.session.execute_at_once(text, present).map(AnswerAtOnce::Executed),
             Incoming::Parse { text, types, .. } => {

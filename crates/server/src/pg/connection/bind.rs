@@ -30,7 +30,7 @@ pub(super) struct PreparedStatement {
     pub(super) plan: Plan,
     /// The `PREPARE` that has prepared it; `None` for a message of the extended protocol.
     pub(super) prepare: Option<String>,
-    /// When it was prepared, in nanoseconds since 1970.
+    /// The time at which it was prepared, in nanoseconds since 1970.
     pub(super) prepared_ns: i64,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Portal {
     pub(super) values: Vec<ScalarValue>,
     pub(super) formats: Vec<Format>,
     pub(super) progress: Progress,
-    /// When it was created, in nanoseconds since 1970.
+    /// The time at which it was created, in nanoseconds since 1970.
     pub(super) created_ns: i64,
 }
 

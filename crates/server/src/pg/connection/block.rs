@@ -8,9 +8,9 @@ pub(super) enum Block {
     None,
     /// A transaction over the statements of one message, or up to a Sync.
     Implicit,
-    /// Between BEGIN and COMMIT.
+    /// A transaction between BEGIN and COMMIT.
     Explicit,
-    /// Between BEGIN and COMMIT, after a statement has failed.
+    /// A transaction between BEGIN and COMMIT in which a statement has failed.
     Failed,
 }
 

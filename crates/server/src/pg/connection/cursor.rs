@@ -36,7 +36,7 @@ enum CursorRows {
     Kept { rows: KeptRows, passed: usize },
 }
 
-/// Where rows go.
+/// The target of rows: the client, or nothing with `MOVE`.
 pub(super) struct Target<'a> {
     pub(super) io: &'a mut Io,
     pub(super) formats: &'a [Format],
@@ -202,7 +202,7 @@ impl Cursor {
         Ok(read)
     }
 
-    /// Goes before the first row.
+    /// Moves before the first row.
     fn rewind(&mut self) -> Result<(), Failure> {
         if self.is_at_start && !self.is_at_end {
             return Ok(());

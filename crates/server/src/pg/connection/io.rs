@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::runtime::Handle;
 use tokio_rustls::TlsAcceptor;
 
-/// Messages are sent when they have this many bytes together, and when there are no more.
+/// The number of bytes from which on messages are sent. They are also sent when there are no more.
 const FLUSH_BYTES: usize = 64 << 10;
 
 /// The number of bytes that are read at a time.
@@ -25,10 +25,10 @@ const FREE_BYTES: usize = 2 * READ_BYTES;
 /// The maximum length of the body of a short frame in bytes.
 const SHORT_BYTES_MAX: usize = 8 << 10;
 
-/// How long a client may read nothing while data is being sent to it.
+/// The maximum time for which a client may read nothing while data is being sent to it.
 const SEND_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// How long a refused client may take to read the reason and to hang up.
+/// The maximum time that a refused client may take to read the reason and to hang up.
 const HANG_UP_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// The byte stream of a connection: a TCP socket or TLS.
@@ -47,11 +47,11 @@ pub(in crate::pg) struct Io {
     phase: PhaseFollower,
     /// The permit of the statement that runs, which others use while the client is waited for.
     pub(in crate::pg) permit: Option<StatementPermit>,
-    /// What that statement holds meanwhile.
+    /// The memory that this statement holds meanwhile.
     pub(in crate::pg) holds: Holds,
     /// The memory of a long frame: of its bytes and of the message made of them.
     reservation: MemoryReservation,
-    /// How long a client may send nothing in the middle of a long frame.
+    /// The maximum time for which a client may send nothing in the middle of a long frame.
     read_time_max: Duration,
     /// Whether somebody has ended the session.
     termination: Option<Termination>,

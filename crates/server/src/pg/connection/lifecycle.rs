@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinError;
 
-/// How often the statements of a session that was ended are interrupted.
+/// The interval at which the statements of a session that was ended are interrupted.
 const INTERRUPT_EVERY: Duration = Duration::from_millis(100);
 
 /// Serves a client until it disconnects, or the server shuts down.

@@ -60,16 +60,16 @@ pub(super) struct Connection {
     pub(super) statements: BTreeMap<String, Arc<PreparedStatement>>,
     /// Portals and cursors by name. Both are treated alike.
     pub(super) portals: BTreeMap<String, Portal>,
-    /// What the store has answered already to the message that is handled next.
+    /// The store's answer to the message that is handled next, if it is known already.
     pub(super) at_once: Option<AnswerAtOnce>,
-    /// After an error, everything up to the next Sync is skipped.
+    /// Whether everything up to the next Sync is skipped, because of an error.
     pub(super) skips_to_sync: bool,
     pub(super) queries: Counter,
     pub(super) errors: Counter,
     pub(super) copied_rows: Counter,
 }
 
-/// What a connection does after handling its frames: it waits for more, or ends.
+/// The next step of a connection after it has handled its frames: it waits for more, or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AfterWork {
     Wait,
@@ -180,7 +180,7 @@ impl Connection {
         }
     }
 
-    /// The table that an error is about, as its definition names it.
+    /// Returns the table that an error concerns, as its definition names it.
     fn object_of(&self, error: &PgError) -> Option<ErrorObject> {
         let Some(Subject::Named(violation)) = error.subject.as_deref() else { return None };
         // A failed transaction does not show its tables.

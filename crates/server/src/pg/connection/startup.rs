@@ -24,10 +24,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a client may take to log in.
+/// The maximum time that a client may take to log in.
 const STARTUP_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// How many requests for encryption a client may make before it continues without.
+/// The maximum number of requests for encryption that a client may make before it continues without.
 const REQUESTS_MAX: usize = 3;
 
 /// The user of a client, and its initial settings.

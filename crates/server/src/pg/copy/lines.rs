@@ -15,7 +15,7 @@ enum LineEnd {
 /// The first row of some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FoundLine {
-    /// Its end has not come yet.
+    /// The end of the row has not arrived yet.
     Partial,
     /// The row has this length, and with its line end it takes `taken` bytes.
     Row { length: usize, taken: usize },
@@ -32,7 +32,7 @@ pub(super) struct Lines {
     line_end: Option<LineEnd>,
     is_quoted: bool,
     is_escaped: bool,
-    /// How many bytes of the present row are searched.
+    /// The number of bytes of the present row that were searched.
     searched: usize,
     /// The line in which the present row ends so far, from 1.
     pub(super) line: u64,
@@ -194,9 +194,9 @@ impl Lines {
     }
 }
 
-/// What a `\.` is.
+/// The meaning of a `\.` in the data of a COPY.
 enum Marker {
-    /// The bytes that decide it have not come yet.
+    /// Unknown until the bytes after it have arrived.
     Unknown,
     /// The end of the data.
     End,

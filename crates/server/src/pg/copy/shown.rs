@@ -1,11 +1,11 @@
-//! What an error shows of the bytes that caused it, and where they are, in PostgreSQL's words.
+//! The part of an error about the bytes that caused it: an excerpt and their position, in PostgreSQL's words.
 
 use crate::pg::error::PgError;
 
 /// The number of bytes that are shown.
 const SHOWN_BYTES_MAX: usize = 100;
 
-/// Where a value is: the relation, the row's line, and as far as known the column and the bytes.
+/// The position of a value: the relation, the row's line, and as far as known the column and the bytes.
 pub(super) struct CopyPosition<'a> {
     pub(super) relation: &'a str,
     pub(super) line: u64,

@@ -26,7 +26,7 @@ pub(super) struct TextReader {
     header: CopyHeader,
     /// Received bytes whose rows are not read yet, because they are not complete or their batch was full.
     rest: Vec<u8>,
-    /// After `\.` nothing is read.
+    /// Whether a `\.` was read, after which nothing is read.
     is_ended: bool,
 }
 

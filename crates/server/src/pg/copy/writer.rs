@@ -64,7 +64,7 @@ pub(in crate::pg) fn row(
     Ok(())
 }
 
-/// What decides beside the value whether a field of CSV is quoted.
+/// The properties of a field of CSV, apart from its value, that decide whether it is quoted.
 struct Quoting {
     is_forced: bool,
     /// Whether it is the only field of its row. A field `\.` must then be quoted, because it would end the data.

@@ -19,9 +19,9 @@ pub(in crate::pg) struct Declaration {
 /// The rows that `FETCH` or `MOVE` wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::pg) enum Direction {
-    /// This many of the next rows; `None` for all.
+    /// The next rows: this number of them; `None` for all.
     Forward(Option<usize>),
-    /// This many of the previous rows, the last one first; `None` for all.
+    /// The previous rows, the last one first: this number of them; `None` for all.
     Backward(Option<usize>),
     /// The row with this number, from 1; from the end if it is negative.
     Absolute(i32),

@@ -3,7 +3,7 @@
 use crate::pg::error::PgError;
 use atsdb::sql::{Word, Words};
 
-/// What `DISCARD` resets.
+/// The state of a session that `DISCARD` resets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::pg) enum Discarded {
     /// Everything that a session has.

@@ -1,4 +1,4 @@
-//! Which part of the server a statement concerns.
+//! The kind of a statement, by the part of the server that executes it.
 
 use super::copy::copy_of_client;
 use super::cursors::{Declaration, Direction, declare, fetch};
@@ -32,7 +32,7 @@ pub(in crate::pg) enum StatementKind {
     Set {
         name: String,
         value: Option<String>,
-        /// Until the end of the transaction.
+        /// Whether the value holds until the end of the transaction (`SET LOCAL`).
         is_local: bool,
     },
     /// Sets the mode of the current transaction, or of all later ones in the session.
@@ -79,7 +79,7 @@ pub(in crate::pg) enum StatementKind {
     Report(&'static str),
     /// A statement that changes rows; with `RETURNING` it returns rows.
     Change(&'static str),
-    /// Everything else.
+    /// Any other statement.
     Other,
 }
 

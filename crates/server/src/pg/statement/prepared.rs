@@ -6,7 +6,7 @@ use atsdb::sql::{Word, Words};
 /// The parts of a `PREPARE`.
 pub(super) struct Prepared {
     pub(super) name: String,
-    /// What is written in the parentheses; empty without them.
+    /// The text in the parentheses, the types of the parameters; empty without parentheses.
     pub(super) types: String,
     pub(super) text: String,
 }
@@ -40,7 +40,7 @@ pub(super) fn execute(mut words: Words<'_>) -> Result<(String, String), PgError>
     Ok((name, values))
 }
 
-/// What is written up to the closing parenthesis, which is skipped. It must not be empty.
+/// Returns the text up to the closing parenthesis, which is skipped. An empty list is an error.
 fn parenthesised(words: &mut Words<'_>) -> Result<String, PgError> {
     let inner = words.rest();
     let (mut depth, mut is_empty) = (0_usize, true);

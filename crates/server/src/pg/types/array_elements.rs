@@ -20,7 +20,7 @@ pub(in crate::pg) fn array_elements(bytes: &[u8], expected: u32) -> Result<Eleme
     Ok(elements)
 }
 
-/// One of the types that a column does not tell apart and whose values have the same bytes.
+/// Returns one type for all types that a column does not distinguish and whose values have the same bytes.
 fn same_in_binary(type_id: u32) -> u32 {
     match type_id {
         known::VARCHAR | known::BPCHAR | known::NAME => known::TEXT,

@@ -51,7 +51,7 @@ pub(in crate::pg) enum Cell<'a> {
     Named(i64, &'a str),
     /// Several values in one.
     Record(String),
-    /// Anything else, as JSON.
+    /// Any other value, as JSON.
     Json(String),
 }
 

@@ -1,5 +1,4 @@
-//! What the catalogue says of how values are laid out and sorted. It is what PostgreSQL says; the store has its own
-//! way.
+//! The layout and collation of values in the catalogue, as in PostgreSQL. The store lays values out in its own way.
 
 use super::known;
 

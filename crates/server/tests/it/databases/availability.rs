@@ -1,4 +1,4 @@
-//! What happens to one database does not happen to the others.
+//! A failure of one database does not affect the others.
 
 use super::several::{NAMES, Several, any_ports, basic};
 use crate::flight::client::connect_to;

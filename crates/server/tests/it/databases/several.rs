@@ -74,7 +74,7 @@ impl Several {
         Client::connect(&format!("host=127.0.0.1 port={port} {keywords}"), NoTls)
     }
 
-    /// What psql prints for a script, errors included.
+    /// Returns the output of psql for a script, errors included; `None` if psql is not installed.
     pub(super) fn psql(&self, keywords: &str, password: &str, script: &str) -> Option<String> {
         let mut command = Command::new("psql");
         let port = self.server.pg_address().unwrap().port();

@@ -1,4 +1,4 @@
-//! What a server answers while it ends, and what it counts.
+//! The answers of a server while it ends, and its counters.
 
 use super::client::{Code, connect, served, status};
 use arrow_flight::sql::EndTransaction;

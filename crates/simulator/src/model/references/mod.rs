@@ -50,15 +50,15 @@ struct Children {
 pub(crate) struct References {
     parents: Option<RowList<i64>>,
     children: Option<Children>,
-    /// How often rows were added.
+    /// The number of times that rows were added.
     added: u64,
-    /// How often rows were changed or removed.
+    /// The number of times that rows were changed or removed.
     changed: u64,
-    /// How often chunks may have been replaced by others with the same rows.
+    /// The number of times that chunks may have been replaced by others with the same rows.
     rewritten: u64,
-    /// How often definitions have changed.
+    /// The number of times that definitions have changed.
     defined: u64,
-    /// What a transaction has set; `None` outside of one.
+    /// When the transaction checks the foreign key, as set by `SET CONSTRAINTS`; `None` outside of a transaction.
     deferral: Option<Deferral>,
 }
 
@@ -69,8 +69,8 @@ impl Children {
         Self { key, is_checked: true, moods, rows: RowList::new(), shares }
     }
 
-    /// Does what the foreign key says to the children whose parents are gone, or have the key `to` instead. `None` if
-    /// it forbids that, whenever it is checked.
+    /// Applies the action of the foreign key to the children whose parents are gone, or have the key `to` instead.
+    /// `None` if the foreign key forbids that, whenever it is checked.
     fn follow(&mut self, gone: &BTreeSet<i64>, to: Option<i64>) -> Option<()> {
         let Some(key) = &mut self.key else { return Some(()) };
         let is_lost = |row: &Child| row.parent.is_some_and(|parent| gone.contains(&parent));
@@ -119,7 +119,7 @@ impl References {
         self.is_sound(self.defers()).then_some(())
     }
 
-    /// Begins a transaction that has set this.
+    /// Begins a transaction with this setting of `SET CONSTRAINTS`.
     pub(crate) fn begin(&mut self, deferral: Deferral) {
         self.deferral = Some(deferral);
     }
@@ -342,7 +342,7 @@ impl References {
         Some(sorted(joined))
     }
 
-    /// How often each was changed.
+    /// Returns the numbers of changes of each, as text.
     pub(crate) fn counters(&self) -> String {
         format!("{:?}", (self.added, self.changed, self.rewritten, self.defined))
     }

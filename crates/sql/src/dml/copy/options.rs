@@ -47,18 +47,18 @@ pub enum CopyLayout {
     Detected,
     /// The one of this name: `parquet`, `arrow`, `json`, or `jsonl` and `ndjson`, which are the same.
     Named(&'static str),
-    /// As PostgreSQL's `COPY` has it. Every rule of PostgreSQL applies.
+    /// The layout of PostgreSQL's `COPY`. Every rule of PostgreSQL applies.
     PostgreSql(CopyOptions),
 }
 
 /// The first row of a text or CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyHeader {
-    /// It has values.
+    /// The first row has values.
     None,
-    /// It has names. When it is read, they are skipped.
+    /// The first row has names. When it is read, they are skipped.
     Names,
-    /// It has names, which must be those of the columns.
+    /// The first row has names, which must be those of the columns.
     Match,
 }
 

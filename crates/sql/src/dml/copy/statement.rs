@@ -12,7 +12,7 @@ pub struct CopyStatement {
     pub source: CopySource,
     /// Whether rows are read: `FROM`.
     pub is_in: bool,
-    /// Where the bytes are.
+    /// The source or the target of the bytes.
     pub target: CopyTarget,
     /// The options.
     pub options: CopyOptions,
@@ -26,7 +26,7 @@ pub struct CopyStatement {
     pub condition: Option<String>,
 }
 
-/// What a COPY reads or writes.
+/// The relation that a COPY reads or writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CopySource {
     /// A table, and some of its columns.
@@ -40,7 +40,7 @@ pub enum CopySource {
     Query(String),
 }
 
-/// Where the bytes of a COPY come from, or go to.
+/// The source of the bytes of a COPY, or their target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CopyTarget {
     /// The client: `STDIN` or `STDOUT`.

@@ -22,7 +22,7 @@ pub(super) struct Call {
     function: Function,
     /// The position of the measure from which it is computed.
     pub(super) measure: usize,
-    /// What is added to each integer of a sum or an average.
+    /// The shift that is applied to each integer of a sum or an average.
     shift: Shift,
     result: DataType,
 }

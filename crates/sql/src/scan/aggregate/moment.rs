@@ -11,12 +11,12 @@ pub(super) enum Moment {
     Correlation,
 }
 
-/// What the values of a group are.
+/// The relation of a group's values to the population whose moment is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Population {
-    /// All there are.
+    /// The values are the whole population.
     Whole,
-    /// A sample, whose variance is divided by the number of values without one.
+    /// The values are a sample of it. The sum of squares is divided by the number of values minus one.
     Sample,
 }
 

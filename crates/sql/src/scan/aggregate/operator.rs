@@ -27,7 +27,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
-/// If a sort needs only some groups, this many are compared at a time.
+/// The number of groups that are compared at a time if a sort needs only some of them.
 const SORTED_ROWS: usize = 1 << 16;
 
 /// Aggregates the chunks of a scan.
@@ -259,7 +259,7 @@ impl Aggregation {
         }
     }
 
-    /// Called once all rows are in their groups.
+    /// Completes the groups once all rows are in them.
     pub(crate) fn finish(&self, groups: &mut Groups) -> Result<()> {
         if self.keys.is_empty() {
             groups.ensure_one().map_err(from_engine)?;

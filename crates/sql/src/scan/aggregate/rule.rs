@@ -21,7 +21,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// If a sort needs more groups, all are returned to it.
+/// The maximum number of groups that are chosen for a sort. If it needs more, all are returned to it.
 const FIRST_MAX: usize = 128;
 
 /// Adds the rule.
@@ -146,7 +146,7 @@ fn with_first(plan: &Arc<dyn ExecutionPlan>, first: FirstGroups) -> Result<Optio
 /// A scan below projections.
 struct Input<'a> {
     scan: &'a AtsdbScan,
-    /// From the aggregate down.
+    /// The projections from the aggregate down.
     projections: Vec<&'a ProjectionExec>,
 }
 

@@ -10,7 +10,7 @@ use datafusion::physical_expr::expressions::{CastExpr, Column, Literal};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use std::sync::Arc;
 
-/// What is added to the values of a column, or from what they are subtracted.
+/// A constant that is added to the values of a column, or from which they are subtracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shift {
     /// Whether the values are subtracted.

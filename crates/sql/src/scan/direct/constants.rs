@@ -6,7 +6,7 @@ use atsdb_dialect::parse::headings::Headings;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use std::sync::Arc;
 
-/// A larger row is not kept.
+/// The maximum size in bytes of a row that is kept.
 const ROW_BYTES_MAX: usize = 64 << 10;
 
 /// The row of a query that reads nothing.

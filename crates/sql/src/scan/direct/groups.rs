@@ -27,16 +27,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// If there are more chunks to read, a plan is executed: what it costs to make one does not matter then.
+/// The maximum number of chunks to read. If there are more, a plan is executed: the cost of planning does not matter
+/// then.
 const CHUNKS_MAX: usize = 64;
 
-/// If there were more chunks to read, a plan is executed at once this many times.
+/// The number of times that a plan is executed at once after there were more chunks to read.
 const SKIPS: u32 = 100;
 
-/// If there are more rows to read, several threads read them.
+/// The maximum number of rows that one thread reads. If there are more, several threads read them.
 const ROWS_OF_A_THREAD: u64 = 1 << 18;
 
-/// If the groups need more memory, a plan is executed, which accounts for it and can write to disk.
+/// The maximum memory of the groups in bytes. If they need more, a plan is executed, which accounts for it and can
+/// write to disk.
 const MEMORY_MAX: usize = 16 << 20;
 
 /// A read of groups.
@@ -57,7 +59,7 @@ pub(crate) struct DirectGroups {
     skips: Skips,
 }
 
-/// What the optimized plan of such a query states. It may contain parameters.
+/// The table and the conditions of such a query, from its optimized plan. The conditions may contain parameters.
 #[derive(Debug)]
 pub(crate) struct GroupsForm {
     table: TableId,

@@ -24,7 +24,8 @@ use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, TableScan};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// If there are more chunks to read, a plan is executed, which reads them on several threads and streams the rows.
+/// The maximum number of chunks to read. If there are more, a plan is executed, which reads them on several threads and
+/// streams the rows.
 const CHUNKS_MAX: usize = 4;
 
 /// A read that examines no more rows than this, in memory, and lists no more chunks, takes a moment.
@@ -33,7 +34,7 @@ const MOMENT_LISTED_MAX: usize = 200;
 /// A read that has more rows than this to order takes longer.
 const MOMENT_ORDERED_MAX: usize = 10_000;
 
-/// After a read that takes longer, this many are not tried as short ones.
+/// The number of reads that are not tried as short ones after a read that took longer.
 const SKIPS: u32 = 1_000;
 
 /// A read of rows.

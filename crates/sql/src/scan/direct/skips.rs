@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many of the next reads of one form are not tried: finding out that one takes too long takes time, too.
+/// The number of the next reads of one form that are not tried: finding out that one takes too long takes time, too.
 #[derive(Debug, Default)]
 pub(super) struct Skips(AtomicU32);
 

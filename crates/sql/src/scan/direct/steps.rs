@@ -1,5 +1,5 @@
-//! What happens to the groups of a direct read after they were aggregated: the operators of its plan above the
-//! aggregate, which are applied to all groups at once.
+//! The steps of a direct read after its groups were aggregated: the operators of its plan above the aggregate, which
+//! are applied to all groups at once.
 
 use crate::scan::text_of_index::TextOfIndex;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array};
@@ -34,7 +34,8 @@ pub(super) enum GroupStep {
 }
 
 impl GroupStep {
-    /// The steps that an operator is, and its input; `None` for an operator that is not supported here.
+    /// Returns the steps that an operator consists of, and its input; `None` for an operator that is not supported
+    /// here.
     pub(super) fn of(plan: &Arc<dyn ExecutionPlan>) -> Option<(Vec<Self>, &Arc<dyn ExecutionPlan>)> {
         if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
             let expressions = projection.expr().iter().map(|projected| Arc::clone(&projected.expr)).collect();

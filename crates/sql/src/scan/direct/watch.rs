@@ -1,7 +1,7 @@
-//! What stops a direct read: it is executed on the caller's thread, or waited for there,
-//! and nobody else can end it.
+//! The check that stops a direct read. The read is executed on the caller's thread, or that thread waits for it, and
+//! nothing else can end it.
 
 use atsdb_core::Result;
 
-/// Called before each chunk is read. Fails if the read is to stop.
+/// A function that is called before each chunk is read, and fails if the read is to stop.
 pub(crate) type Watch<'a> = &'a (dyn Fn() -> Result<()> + Sync);

@@ -20,11 +20,11 @@ const SHARE_OF_CONDITION: f64 = 0.33;
 /// The share of rows that are groups of their own.
 const SHARE_OF_GROUPS: f64 = 0.1;
 
-/// What is known of a plan's rows.
+/// Estimated statistics of a plan's rows.
 #[derive(Debug, Clone)]
 pub(super) struct Estimate {
     pub(super) rows: f64,
-    /// The number of distinct values of columns; the number of rows for others.
+    /// The number of distinct values, by column. A column that is not listed has as many as there are rows.
     distinct: HashMap<Column, f64>,
 }
 

@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 
 const NAME: &str = "FetchRows";
 
-/// Where a column of a row comes from.
+/// The source of a column of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnSource {
     /// The column of the input with this position.
@@ -39,7 +39,7 @@ pub(crate) struct FetchRowsExec {
     /// Reads the fetched columns from the chunks of the scan below.
     scan: Arc<Scan>,
     table: String,
-    /// For each column of the result.
+    /// The source of each column of the result.
     sources: Arc<[ColumnSource]>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,

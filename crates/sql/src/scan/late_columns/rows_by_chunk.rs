@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 /// The locations of rows.
 pub(super) struct RowsByChunk {
-    /// For each chunk its position in the scan, and the numbers of the rows in it.
+    /// The position of each chunk in the scan, and the numbers of the rows in it.
     pub(super) chunks: Vec<(usize, UInt32Array)>,
-    /// For each row, in order: the position of its chunk in `chunks`, and its own position among the chunk's rows.
+    /// The rows in order, each as the position of its chunk in `chunks` and its own position among the chunk's rows.
     pub(super) rows: Vec<(usize, usize)>,
 }
 

@@ -23,9 +23,9 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitio
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// If a sort returns more rows, they are likely to come from most chunks, and nothing is saved.
+/// The maximum number of rows that a sort returns. More rows are likely to come from most chunks, and nothing is saved.
 const ROWS_MAX: usize = 4_096;
-/// Fewer columns are not worth a second read.
+/// The minimum number of columns that are worth a second read.
 const FETCHED_MIN: usize = 4;
 /// The scan must be left with at most one of this many columns.
 const SCANNED_SHARE: usize = 2;

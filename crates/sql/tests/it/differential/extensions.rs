@@ -67,7 +67,7 @@ impl Generator {
         Query::new(sql, types)
     }
 
-    /// For each row, the nearest one of the same key. No two rows of the right side have the same key and time.
+    /// Joins each row with the nearest one of the same key. No two rows of the right side have the same key and time.
     fn nearest(&mut self, scope: &Scope) -> Query {
         let join = self.of(&["ASOF JOIN", "ASOF LEFT JOIN"]);
         let operator = self.of(&[">", ">=", "<", "<="]);
@@ -80,7 +80,8 @@ impl Generator {
         Query::new(sql, vec![Int, time, time, Int, Text])
     }
 
-    /// Of several rows at the first or last moment, any may be meant: the values are the moments themselves.
+    /// Queries `first` and `last`. Of several rows at the first or last moment, any may be meant: the values are the
+    /// moments themselves.
     fn first_and_last(&mut self, scope: &Scope) -> Query {
         let key = self.of(&["l.k", "l.m", "l.s"]);
         let time = self.type_of_times();

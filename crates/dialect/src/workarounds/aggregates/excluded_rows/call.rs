@@ -1,4 +1,4 @@
-//! What is computed over a frame without some rows.
+//! A call of an aggregate or window function over a frame from which rows are excluded (`EXCLUDE`).
 
 use datafusion::arrow::datatypes::{Field, FieldRef};
 use datafusion::common::{Result, internal_err};

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The rows of a block whose state is computed once.
 const BLOCK_ROWS: usize = 256;
 
-/// In shorter ranges of rows no blocks are used.
+/// The minimum number of rows in a range for which blocks are used.
 const MERGED_ROWS_MIN: usize = 4 * BLOCK_ROWS;
 
 /// The state of one partition.

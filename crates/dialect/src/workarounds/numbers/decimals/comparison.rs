@@ -142,8 +142,8 @@ fn against(expr: &Expr, operator: Operator, number: (i128, i8), of: &ExactType) 
     }
 }
 
-/// Between two numbers are the values from the first one that is not below the lower number to the last one that is not
-/// above the upper number.
+/// Rewrites a `BETWEEN` of two numbers to values of the type: from the first one that is not below the lower number to
+/// the last one that is not above the upper number. `None` if nothing need be rewritten.
 fn within(between: &Between, schema: &DFSchema) -> Option<Expr> {
     let Between { expr, negated, low, high } = between;
     let (of_low, of_high) = (ExactType::of(expr, schema, low), ExactType::of(expr, schema, high));

@@ -65,7 +65,7 @@ pub(super) fn unite(mut exprs: Vec<&mut Expr>, schema: &DFSchema, counts_as_floa
 }
 
 /// Reads texts in quotes beside decimals as decimals with their digits, as PostgreSQL reads a constant without a type.
-/// Those that are no numbers stay. Returns whether something changed.
+/// Texts that are no numbers stay. Returns whether something changed.
 pub(super) fn read_texts(exprs: &mut [&mut Expr], schema: &DFSchema) -> bool {
     let is_text = |expr: &Expr| matches!(expr, Expr::Literal(ScalarValue::Utf8(_) | ScalarValue::Utf8View(_), _));
     if !exprs.iter().any(|expr| is_text(expr))

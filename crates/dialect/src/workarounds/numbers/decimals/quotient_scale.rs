@@ -7,7 +7,8 @@ use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 const BASE_DIGITS: i32 = 4;
 const SIGNIFICANT_DIGITS: i32 = 16;
 
-/// As many digits as PostgreSQL gives the quotient, as far as a decimal has room for them.
+/// Returns the number of digits after the point that PostgreSQL gives the quotient, as far as a decimal has room for
+/// them.
 pub(super) fn quotient_scale(dividend: (i128, i8), divisor: (i128, i8)) -> i8 {
     let ((weight, first), (by_weight, by_first)) = (leading(dividend), leading(divisor));
     let weight = weight - by_weight - i32::from(first <= by_first);

@@ -96,7 +96,7 @@ fn written<'a>(value: &'a Expr, column: &DataType) -> &'a Expr {
     }
 }
 
-/// What the values of a column have in common.
+/// The types and the digits of a column's values, from which the column's type follows.
 #[derive(Default)]
 struct Mix {
     has_floats: bool,

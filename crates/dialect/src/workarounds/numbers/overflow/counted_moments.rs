@@ -4,7 +4,7 @@
 
 use atsdb_engine::Moments;
 
-/// Without a second value, y is zero.
+/// The moments of pairs of values. Without a second value, y is zero.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct CountedMoments {
     pub(super) count: u64,

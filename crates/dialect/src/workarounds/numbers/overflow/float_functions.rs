@@ -68,14 +68,14 @@ enum Domain {
     Positive,
     UpToOne,
     FromOne,
-    /// Of a base other than one. Decimals stay decimals.
+    /// A positive number, and a base other than one. Decimals stay decimals.
     Logarithm,
     /// Zero has no negative power, and a negative number only whole ones.
     Power,
 }
 
 impl Domain {
-    /// What is wrong with an argument, if something is.
+    /// Returns the message about an argument outside of the domain; `None` if the argument is valid.
     fn fault_of(self, value: f64) -> Option<&'static str> {
         match self {
             Self::Finite if value.is_infinite() => Some("input is out of range"),

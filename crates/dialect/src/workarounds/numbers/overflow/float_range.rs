@@ -8,7 +8,7 @@ use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::ColumnarValue;
 
-/// Which results of an operation are out of range.
+/// The rule by which results of an operation are out of range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum RangeRule {
     Sum,

@@ -11,7 +11,7 @@ use std::fmt::Debug;
 
 /// An aggregate that can be computed of the rows of a frame, joined in their order.
 pub(super) trait FrameAggregate: Debug + Send + Sync + 'static {
-    /// What is kept of a row, or of adjacent rows joined.
+    /// The partial result that is kept for a row, or for adjacent rows joined.
     type Part: Copy + Debug + Send + Sync + 'static;
 
     /// The parts of some rows, one for each row without a NULL in any argument.

@@ -15,7 +15,7 @@ pub(super) struct SumGroups {
     sums: Vec<i128>,
     /// Whether a sum has exceeded 128 bits.
     overflows: bool,
-    /// True for groups that have a value. The sum of others is NULL.
+    /// Whether a group has a value. The sum of a group without one is NULL.
     seen: Vec<bool>,
 }
 

@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::ast::{
 const ROWS: &str = "like_patterns";
 const ROW: &str = "like_pattern";
 
-/// Where the patterns are.
+/// The source of the patterns.
 enum Patterns {
     List(Vec<Expr>),
     Query(Box<Query>),

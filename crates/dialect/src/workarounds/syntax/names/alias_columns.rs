@@ -33,7 +33,7 @@ struct Completing<'a> {
     tables: NamedTables<'a>,
     /// The names of common table expressions, and their columns as far as the statement names them.
     parts: Vec<(String, Option<Vec<String>>)>,
-    /// How many of them were known outside of each query that the visitor is inside of.
+    /// The number of them that were known outside of each query that the visitor is inside of.
     outer_counts: Vec<usize>,
 }
 

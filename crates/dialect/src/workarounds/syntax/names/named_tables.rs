@@ -81,7 +81,8 @@ impl<'a> NamedTables<'a> {
     }
 }
 
-/// What is known of the common table expression that a name means: the last one of this name.
+/// Returns what `ctes` holds for the common table expression to which a name refers: the last one of this name. `None`
+/// if there is none, or if the name has a schema.
 pub(crate) fn of_cte<'c, T>(ctes: &'c [(String, T)], name: &ObjectName) -> Option<&'c T> {
     let name = TableName::of(name).ok().filter(|name| name.schema == NamedSchema::Unsaid)?;
     ctes.iter().rev().find(|(cte, _)| same_name(cte, &name.name)).map(|(_, known)| known)

@@ -27,7 +27,7 @@ use datafusion::sql::sqlparser::ast::{
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-/// An expression with a longer text gets its name from DataFusion.
+/// The maximum size in bytes of an expression's text that becomes its name. DataFusion names longer expressions.
 pub const HEADING_BYTES_MAX: usize = 120;
 
 /// The text of an expression with its parameters' values, and without schemas that it did not have as it was written.

@@ -153,7 +153,8 @@ fn add_calls(part: &impl Visit, calls: &mut Vec<Expr>) {
     });
 }
 
-/// What a group is: the item that it counts or whose alias it is, or itself.
+/// Returns the expression of a `GROUP BY` key: that of the SELECT item whose number or alias the key is, or the key
+/// itself.
 fn key<'a>(group: &'a Expr, items: &'a [SelectItem]) -> &'a Expr {
     let item = match group {
         Expr::Nested(inner) => return key(inner, items),

@@ -17,7 +17,7 @@ pub(crate) fn rename_hiding_names(statement: &mut Statement) {
 struct HidingNames {
     /// The common table expressions of the queries that the visitor is inside of.
     known: Vec<Ident>,
-    /// How many of them were known outside of each of these queries.
+    /// The number of them that were known outside of each of these queries.
     outer_counts: Vec<usize>,
     renamed_count: usize,
 }

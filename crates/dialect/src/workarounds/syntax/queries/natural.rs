@@ -28,7 +28,7 @@ struct NaturalJoins<'a> {
     tables: NamedTables<'a>,
     /// The common table expressions that are known, and their columns if all have names.
     ctes: Vec<(String, Option<Vec<Ident>>)>,
-    /// How many of them were known outside of each query that the visitor is inside of.
+    /// The number of them that were known outside of each query that the visitor is inside of.
     outer_counts: Vec<usize>,
 }
 

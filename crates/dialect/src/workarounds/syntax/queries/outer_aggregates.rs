@@ -159,7 +159,7 @@ impl OuterAggregates<'_> {
     }
 }
 
-/// The relation of the query whose subqueries are looked at.
+/// The relation of the query whose subqueries are visited.
 struct OuterRelation {
     name: Ident,
     /// Its columns, if they are known.
@@ -217,7 +217,7 @@ fn columns_of(from: &[TableWithJoins], tables: &NamedTables<'_>) -> Option<Vec<S
     Some(names)
 }
 
-/// What the relations of a SELECT hide from the queries around it.
+/// The names in a SELECT that hide equal names of the queries around it.
 struct Scope {
     /// The names of the relations; `None` if one has none.
     relations: Option<Vec<String>>,

@@ -30,7 +30,7 @@ pub(crate) fn refuse_wrong_widths(statement: &Statement) -> Result<()> {
 #[derive(Default)]
 struct Subqueries {
     widths: Widths,
-    /// For each query around: the number of common table expressions outside of it.
+    /// The number of common table expressions outside of each of the queries around.
     outer_ctes: Vec<usize>,
 }
 

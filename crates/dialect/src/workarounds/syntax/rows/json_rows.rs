@@ -21,7 +21,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 
 /// A column of a function's rows.
 struct RowColumn {
-    /// Its name; without one it has the name of the relation.
+    /// The name of the column; `None` if it has the name of the relation.
     name: Option<&'static str>,
     /// The function that returns the list of its values.
     list: &'static str,

@@ -14,14 +14,14 @@ use datafusion::sql::sqlparser::ast::{
     TableFactor,
 };
 
-/// What an expression tests or counts, if that may be the rows of a relation.
+/// The name in a test or count that may be that of a relation, whose whole rows are then tested or counted.
 pub(super) struct TestedName<'a> {
     pub(super) name: &'a Ident,
     /// Whether it is written `t.*`, so that it is no column.
     pub(super) is_star: bool,
 }
 
-/// The name in `t IS NULL`, `t IS NOT NULL`, `count(t)` or `count(t.*)`.
+/// Returns the name in `t IS NULL`, `t IS NOT NULL`, `count(t)` or `count(t.*)`; `None` for other expressions.
 pub(super) fn tested_name(expr: &Expr) -> Option<TestedName<'_>> {
     match expr {
         Expr::IsNull(operand) | Expr::IsNotNull(operand) => match operand.as_ref() {

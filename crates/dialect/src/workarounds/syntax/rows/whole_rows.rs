@@ -295,7 +295,8 @@ fn show(expr: &mut Expr, known: &Relations<'_>, rows: &[NamedRow], optional: &[I
     }
 }
 
-/// What a call of `array_agg` collects. Rows are equal that have different texts, so `DISTINCT` is not for these.
+/// Returns the argument of a call of `array_agg`; `None` for other calls, and with `DISTINCT`: rows can be equal
+/// although their texts differ.
 fn collected(call: &mut Function) -> Option<&mut Expr> {
     let [part] = call.name.0.as_slice() else { return None };
     let is_collecting = part.as_ident()?.value.eq_ignore_ascii_case("array_agg") && call.over.is_none();
@@ -363,7 +364,7 @@ impl<'a> Relations<'a> {
         Self { tables: NamedTables::new(tables), ctes: Vec::new(), is_of_view: false }
     }
 
-    /// What is known inside of a query.
+    /// Returns the relations that names inside of a query may mean, with the common table expressions of its `WITH`.
     pub(super) fn inside(&self, query: &Query) -> Self {
         let mut inner = self.clone();
         inner.tables.hide(query);

@@ -22,8 +22,8 @@ pub(super) fn limit_fetched_rows(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, written);
 }
 
-/// What replaces the words before and after the number of rows of a `FETCH`; `None` if this is no such clause, or one
-/// that the parser knows.
+/// Returns the replacements of the words before and after the number of rows of a `FETCH`; `None` if this is no such
+/// clause, or one that the parser knows.
 fn limit_of(tokens: &[TokenWithSpan], fetch: usize) -> Option<[TokenReplacement; 2]> {
     let first = after(tokens, fetch).filter(|first| is_any_word(&tokens[*first], &["FIRST", "NEXT"]))?;
     let count = after(tokens, first)?;

@@ -6,7 +6,7 @@
 use super::words::{before, blank, is_word};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// What an open parenthesis is around.
+/// The contents of an open parenthesis.
 #[derive(Clone, Copy, PartialEq)]
 enum Parenthesis {
     Sets,

@@ -61,7 +61,7 @@ pub(super) struct Object {
 pub(super) struct NumberedColumn {
     /// The number of its table.
     pub(super) table: i64,
-    /// Its position, from 1.
+    /// The position of the column, from 1.
     pub(super) position: i64,
 }
 

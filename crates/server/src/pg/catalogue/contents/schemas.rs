@@ -22,7 +22,7 @@ pub(super) const TEMPORARY_NUMBER: i64 = 13_001;
 /// The numbers of created schemas begin here, after those of tables and before those of keys and indexes.
 const CREATED_FROM: i64 = 1 << 27;
 
-/// How many numbers there are for created schemas.
+/// The number of numbers for created schemas.
 const CREATED_NUMBERS: i64 = 1 << 27;
 
 /// The schemas with their numbers. That of temporary tables exists while the session has some. The number of a created

@@ -187,7 +187,8 @@ fn parent_columns<'a>(
     })
 }
 
-/// What a foreign key refers to, and what happens to its rows.
+/// Returns the row of a foreign key in `information_schema.referential_constraints`: the key to which it refers, and
+/// the actions.
 fn rules(reference: &ReferenceObject<'_>, database: &str) -> Vec<(&'static str, Value)> {
     let mut values = constraint(reference.child, &reference.key.name, database);
     values.push(("unique_constraint_catalog", Value::text(database)));

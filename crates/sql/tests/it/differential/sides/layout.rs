@@ -33,7 +33,7 @@ pub(crate) enum Variant {
     InMemory,
     /// Tables get their definition by `ALTER TABLE` when they are half filled.
     Altered,
-    /// With indexes on the columns.
+    /// The columns have indexes.
     Indexed,
     /// No condition is pushed down, because of a LIMIT around each table.
     NoPushdown,
