@@ -12,9 +12,6 @@
 //! | `output` | results as text and as files, one source file for each format |
 //! | `console` | messages, Ctrl-C, progress, numbers for people |
 
-// The program's results are its purpose. Messages go through `console::stderr`.
-#![allow(clippy::print_stdout)]
-
 mod args;
 mod commands;
 mod console;
