@@ -12,8 +12,6 @@
 //! | `output` | results as text and as files, one source file for each format |
 //! | `console` | messages, Ctrl-C, progress, numbers for people |
 
-#![expect(clippy::print_stdout, reason = "results are the purpose of the program; messages go through `console`")]
-
 mod args;
 mod commands;
 mod console;

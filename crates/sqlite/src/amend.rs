@@ -104,11 +104,12 @@ mod tests {
         connection.execute("INSERT INTO atsdb_table VALUES (1, 't', 't', 1, '', 0, NULL)", []).unwrap();
         let sql = "INSERT INTO atsdb_chunk VALUES (1, 1, 0, 0, 1, 0, 0, ?1, 3, ?2, NULL, ?3, NULL)";
         connection.execute(sql, params![bytes, location, chunk.descriptor_bytes]).unwrap();
-        let amendment = amendment(ChunkId(1), &chunk, &amended(&chunk, 1, 10));
+        let (change, amendment) = (Change::default(), amendment(ChunkId(1), &chunk, &amended(&chunk, 1, 10)));
         let elsewhere = PageLocation { file: 3, offset: 48 }.payload();
         let amended_block = |base| Some(AmendedBlock { base, payload: Some(elsewhere) });
         let mut amend_as = |block: Option<AmendedBlock>| {
-            writer.transaction(SyncMode::Immediate, |transaction| amend(transaction, &amendment, block.as_ref()))
+            let amend = |transaction: &WriteTransaction<'_>| amend(transaction, &change, &amendment, block.as_ref());
+            writer.transaction(SyncMode::Immediate, amend)
         };
         for stale in [None, amended_block(elsewhere)] {
             assert!(matches!(amend_as(stale), Err(Failure::Relocated)));

@@ -162,8 +162,10 @@ fn output_that_cannot_be_written_is_named_and_nothing_else() {
 fn every_result_that_stdout_does_not_take_is_an_error() {
     let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else { return };
     let case = Case::new().with_store();
+    case.write("weather.csv", "");
     let table = ["export", "a.db", "readings", "--format", "csv"];
-    for arguments in [&["--version"][..], &["--help"], &["help", "import"], &["sql", "--help"], &table] {
+    let demo = ["demo", "weather.csv", "--dir", "demo"];
+    for arguments in [&["--version"][..], &["--help"], &["help", "import"], &["sql", "--help"], &table, &demo] {
         let run = Run::of(case.command(arguments).stdin(Stdio::null()).stdout(full.try_clone().unwrap()));
         run.failed(2, &["cannot write stdout: No space left", "hint: free some space"]);
     }

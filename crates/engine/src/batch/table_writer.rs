@@ -79,8 +79,8 @@ impl TableWriter {
         let mapped = MappedColumn { table, definition: &definition, column, width };
         let mapped = mapped.indices(shared, interner, &numbers, nulls);
         if mapped.is_err() {
-            // Strings without an index that fits must not be requested again with the strings of later rows.
-            self.interners[position] = None;
+            // Strings that got no index must not be requested again with the strings of later rows.
+            interner.truncate(0);
         }
         mapped
     }
@@ -222,7 +222,28 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::array::UInt8Array;
+    use crate::engine::{Engine, EngineOptions};
+    use arrow::array::{StringArray, UInt8Array};
+    use atsdb_core::ColumnType;
+    use atsdb_memory::MemoryStore;
+
+    #[test]
+    fn strings_that_do_not_fit_are_forgotten_and_no_others() {
+        let options = EngineOptions { maintenance: false, ..EngineOptions::default() };
+        let engine = Engine::new(Arc::new(MemoryStore::new([7; 16])), options).unwrap();
+        let definition = TableDefinition::new("t").with_column("s", ColumnType::Text, Some(MapWidth::U8));
+        let mut writer = TableWriter::new(&engine.create_table(&definition).unwrap());
+        let mut map = |numbers: std::ops::Range<u32>| {
+            let texts: ArrayRef = Arc::new(StringArray::from_iter_values(numbers.map(|number| number.to_string())));
+            let mapped = writer.map_column(engine.shared(), 0, texts);
+            let interner = &writer.interners[0].as_ref().unwrap().interner;
+            assert!(interner.is_resolved());
+            (mapped.map(|array| array.len()).map_err(|error| error.kind()), interner.indices().len())
+        };
+        assert_eq!(map(0..200), (Ok(200), 200));
+        assert_eq!(map(100..300), (Err(ErrorKind::Limit), 200));
+        assert_eq!(map(150..220), (Ok(70), 220));
+    }
 
     #[test]
     fn the_indices_of_rows_must_fit_the_width_and_no_others() {

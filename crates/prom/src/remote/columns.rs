@@ -2,11 +2,11 @@
 //! label of a series.
 
 use super::sent_series::SentSeries;
-use super::texts::Texts;
-use arrow::array::{ArrayRef, DictionaryArray, Float64Array, StringArray, TimestampMillisecondArray, UInt32Array};
+use super::texts::{Texts, text_array};
+use arrow::array::{ArrayRef, DictionaryArray, Float64Array, TimestampMillisecondArray, UInt32Array};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit, UInt32Type};
-use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
+use atsdb_core::Result;
 use hashbrown::HashTable;
 use std::sync::Arc;
 
@@ -128,17 +128,17 @@ impl Samples {
     }
 
     /// The rows of `prom_samples`.
-    pub fn to_batch(&self) -> Result<RecordBatch, ArrowError> {
+    pub fn to_batch(&self) -> Result<RecordBatch> {
         let [metrics, series] = self.texts_of(&self.of_series)?;
         let columns: Vec<ArrayRef> =
             vec![time_array(&self.times), metrics, series, Arc::new(Float64Array::from(self.values.clone()))];
-        RecordBatch::try_new(samples_schema(), columns)
+        Ok(RecordBatch::try_new(samples_schema(), columns)?)
     }
 
     /// The metrics and the texts of series.
-    pub(super) fn texts_of(&self, series: &[u32]) -> Result<[ArrayRef; 2], ArrowError> {
+    pub(super) fn texts_of(&self, series: &[u32]) -> Result<[ArrayRef; 2]> {
         let metrics = UInt32Array::from_iter_values(series.iter().map(|series| self.of_metric[*series as usize]));
-        let texts = StringArray::from_iter_values(self.series());
+        let texts = text_array(self.series.iter().map(|series| series.text()))?;
         let series = UInt32Array::from(series.to_vec());
         Ok([
             Arc::new(DictionaryArray::<UInt32Type>::try_new(metrics, Arc::new(self.metrics.to_array()?))?),
@@ -149,15 +149,15 @@ impl Samples {
 
 impl LabelRow {
     /// The rows of `prom_labels`.
-    pub fn to_batch(rows: &[Self]) -> Result<RecordBatch, ArrowError> {
+    pub fn to_batch(rows: &[Self]) -> Result<RecordBatch> {
         let mapped = |text: fn(&Self) -> &str| -> ArrayRef {
             Arc::new(rows.iter().map(text).collect::<DictionaryArray<UInt32Type>>())
         };
         let columns: Vec<ArrayRef> = vec![
             mapped(|row| &row.series),
             mapped(|row| &row.name),
-            Arc::new(StringArray::from_iter_values(rows.iter().map(|row| &row.value))),
+            Arc::new(text_array(rows.iter().map(|row| row.value.as_str()))?),
         ];
-        RecordBatch::try_new(labels_schema(), columns)
+        Ok(RecordBatch::try_new(labels_schema(), columns)?)
     }
 }

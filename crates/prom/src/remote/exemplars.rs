@@ -1,10 +1,11 @@
 //! Exemplars as the columns of the table `prom_exemplars`, with one row each.
 
 use super::columns::{Samples, mapped, time_array, time_type};
+use super::texts::text_array;
 use crate::labels::Labels;
-use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, Float64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use arrow::error::ArrowError;
+use atsdb_core::Result;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,16 +70,16 @@ impl Exemplars {
     }
 
     /// The rows of `prom_exemplars`. `samples` has the series.
-    pub fn to_batch(&self, samples: &Samples) -> Result<RecordBatch, ArrowError> {
+    pub fn to_batch(&self, samples: &Samples) -> Result<RecordBatch> {
         let [metrics, series] = samples.texts_of(&self.of_series)?;
         let columns: Vec<ArrayRef> = vec![
             time_array(&self.times),
             metrics,
             series,
             Arc::new(Float64Array::from(self.values.clone())),
-            Arc::new(StringArray::from_iter_values(&self.labels)),
+            Arc::new(text_array(self.labels.iter().map(String::as_str))?),
         ];
-        RecordBatch::try_new(exemplars_schema(), columns)
+        Ok(RecordBatch::try_new(exemplars_schema(), columns)?)
     }
 }
 

@@ -98,7 +98,7 @@ impl Histograms {
     }
 
     /// The rows of `prom_histograms`. `samples` has the series.
-    pub fn to_batch(&self, samples: &Samples) -> Result<RecordBatch, ArrowError> {
+    pub fn to_batch(&self, samples: &Samples) -> atsdb_core::Result<RecordBatch> {
         let [metrics, series] = samples.texts_of(&self.of_series)?;
         let numbers = |number: fn(&Histogram) -> f64| -> ArrayRef {
             Arc::new(Float64Array::from_iter_values(self.histograms.iter().map(number)))
@@ -118,7 +118,7 @@ impl Histograms {
         columns.extend(self.side(|histogram| &histogram.positive)?);
         columns.extend(self.side(|histogram| &histogram.negative)?);
         columns.push(lists::<Float64Type>(&self.histograms, |histogram| Ok(histogram.custom_bounds.clone()))?);
-        RecordBatch::try_new(histograms_schema(), columns)
+        Ok(RecordBatch::try_new(histograms_schema(), columns)?)
     }
 
     /// Offsets, lengths and counts of one side.

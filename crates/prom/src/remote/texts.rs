@@ -2,7 +2,7 @@
 
 use arrow::array::StringArray;
 use arrow::buffer::{Buffer, OffsetBuffer};
-use arrow::error::ArrowError;
+use atsdb_core::{Error, ErrorKind, Result};
 use hashbrown::HashTable;
 use twox_hash::XxHash3_64;
 
@@ -12,6 +12,20 @@ pub(super) struct Texts {
     all: String,
     ends: Vec<usize>,
     numbers: HashTable<u32>,
+}
+
+/// Texts as one array. It is an error if they have 2 GiB or more: no array holds so many bytes.
+pub(super) fn text_array<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Result<StringArray> {
+    check_size(texts.clone().map(str::len).sum())?;
+    Ok(StringArray::from_iter_values(texts))
+}
+
+fn check_size(byte_count: usize) -> Result<()> {
+    if i32::try_from(byte_count).is_ok() {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Limit, "the labels of the request have 2 GiB or more")
+        .with_hint("send the samples in smaller requests"))
 }
 
 fn at<'a>(all: &'a str, ends: &[usize], index: usize) -> &'a str {
@@ -47,8 +61,23 @@ impl Texts {
         (0..self.ends.len()).map(|number| at(&self.all, &self.ends, number))
     }
 
-    pub(super) fn to_array(&self) -> Result<StringArray, ArrowError> {
+    pub(super) fn to_array(&self) -> Result<StringArray> {
+        check_size(self.all.len())?;
         let lengths = self.iter().map(str::len);
-        StringArray::try_new(OffsetBuffer::from_lengths(lengths), Buffer::from(self.all.as_bytes()), None)
+        Ok(StringArray::try_new(OffsetBuffer::from_lengths(lengths), Buffer::from(self.all.as_bytes()), None)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_text_than_an_array_holds_is_an_error() {
+        let mebibyte = "x".repeat(1 << 20);
+        let error = text_array(std::iter::repeat_n(mebibyte.as_str(), 2048)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        let array = text_array(["a", "", "b"].into_iter()).unwrap();
+        assert_eq!(array, StringArray::from(vec!["a", "", "b"]));
     }
 }

@@ -5,6 +5,7 @@
 mod chart;
 mod plain_sqlite;
 
+use super::report::write_text;
 use super::{import, recompress, sql};
 use crate::args::{Cli, Command, DemoArgs};
 use crate::console::clock;
@@ -41,6 +42,13 @@ const QUESTIONS: [(&str, &str); 3] = [
     ),
 ];
 
+/// How the store and plain SQLite were measured.
+const COMPARED: &str = "\
+Both durable to a power cut (synchronous = FULL); rows ready in memory, one commit. SQLite: one plain table,
+times as integers, one prepared INSERT for each row. atsdb: Arrow batches, and its size after recompress.
+Reading: every row and column.
+";
+
 const CHART: &str = "SELECT date_trunc('month', time_hour) AS since, avg(temp) AS temp FROM weather \
                      WHERE origin = 'JFK' GROUP BY since ORDER BY since";
 
@@ -53,41 +61,36 @@ pub(super) fn run(args: &DemoArgs) -> Result<()> {
     let folder = args.dir.as_path();
     let store = folder.join("demo.db").display().to_string();
     prepare(folder, &store)?;
-    heading("1. Files into one store");
-    println!("A month of network round trips is generated into {}.", folder.display());
+    heading("1. Files into one store")?;
+    write_text(&format!("A month of network round trips is generated into {}.\n", folder.display()))?;
     let (meta, data) = atsdb_lab::generator::pinger::write_pinger(folder, SEED)?;
     let files = [("weather", args.weather.as_path()), ("metaData", &meta), ("data_200112", &data)];
     for (table, file) in files {
         type_command(&["import", &store, table, &file.display().to_string()])?;
     }
-    println!();
+    write_text("\n")?;
     type_command(&["recompress", &store])?;
 
-    heading("2. Beside plain SQLite");
+    heading("2. Beside plain SQLite")?;
     let database = OpenOptions::new().maintenance(false).open(&store)?;
     for (table, file) in [files[0], files[2]] {
         compare(&database, table, file, folder)?;
     }
-    println!(
-        "Both durable to a power cut (synchronous = FULL); rows ready in memory, one commit. SQLite: one plain table,"
-    );
-    println!(
-        "times as integers, one prepared INSERT for each row. atsdb: Arrow batches, and its size after recompress."
-    );
-    println!("Reading: every row and column.");
+    write_text(COMPARED)?;
 
-    heading("3. Questions");
+    heading("3. Questions")?;
     for (question, statement) in QUESTIONS {
-        println!("{question}");
+        write_text(&format!("{question}\n"))?;
         type_command(&["sql", &store, statement, "--timing"])?;
-        println!();
+        write_text("\n")?;
     }
-    println!("Mean temperature at JFK, °F, month by month");
     let session = database.session(SessionOptions::default())?;
-    print!("{}", chart::draw(&session, CHART)?);
+    write_text(&format!("Mean temperature at JFK, °F, month by month\n{}", chart::draw(&session, CHART)?))?;
 
-    heading("4. What next");
-    println!("The store is one file, {store}: copy it, open it, query it. Beside it lie the generated files.");
+    heading("4. What next")?;
+    write_text(&format!(
+        "The store is one file, {store}: copy it, open it, query it. Beside it lie the generated files.\n"
+    ))?;
     let next = [
         (format!("atsdb {store}"), "the SQL shell; .help lists its commands"),
         (format!("atsdb stats {store}"), "rows, bytes and encodings"),
@@ -95,7 +98,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<()> {
         ("atsdb lab run series".to_owned(), "speed and size beside plain SQLite, on your machine"),
     ];
     for (command, what) in next {
-        println!("  {command:<36} {what}");
+        write_text(&format!("  {command:<36} {what}\n"))?;
     }
     Ok(())
 }
@@ -116,14 +119,14 @@ fn prepare(folder: &Path, store: &str) -> Result<()> {
     Ok(())
 }
 
-fn heading(text: &str) {
-    println!("\n{text}\n{}\n", "-".repeat(text.chars().count()));
+fn heading(text: &str) -> Result<()> {
+    write_text(&format!("\n{text}\n{}\n\n", "-".repeat(text.chars().count())))
 }
 
 /// Shows a command as a user would type it, and runs it.
 fn type_command(words: &[&str]) -> Result<()> {
     let quoted = |word: &&str| if word.contains(' ') { format!("\"{word}\"") } else { (*word).to_owned() };
-    println!("$ atsdb {}", words.iter().map(quoted).collect::<Vec<_>>().join(" "));
+    write_text(&format!("$ atsdb {}\n", words.iter().map(quoted).collect::<Vec<_>>().join(" ")))?;
     let cli = Cli::try_parse_from(["atsdb"].iter().chain(words))
         .map_err(|error| Error::internal(format!("the demo typed a wrong command: {error}")))?;
     match cli.command {
@@ -174,8 +177,7 @@ fn compare(database: &Database, name: &str, file: &Path, folder: &Path) -> Resul
         vec!["load, rows/s".into(), String::new(), speed(plain_loaded), speed(loaded), ratio(loaded / plain_loaded)],
         vec!["read, rows/s".into(), String::new(), speed(plain_done), speed(done), ratio(done / plain_done)],
     ];
-    println!("{}", render(&headings, &lines));
-    Ok(())
+    write_text(&format!("{}\n", render(&headings, &lines)))
 }
 
 /// The seconds that it takes to load the rows into a separate store.
