@@ -44,6 +44,12 @@ pub fn precision_of(before: i16, behind: i8) -> u8 {
     u8::try_from(digits).unwrap_or(DECIMAL_DIGITS_MAX)
 }
 
+/// Returns whether a text is one of PostgreSQL's words for `NaN` and the infinities as a `NUMERIC`.
+pub fn is_not_finite(text: &str) -> bool {
+    let words = ["nan", "infinity", "+infinity", "-infinity", "inf", "+inf", "-inf"];
+    words.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
 /// The error for a result with more digits than a decimal with this many after the point can have.
 pub fn too_many_digits(scale: i8) -> Error {
     let before_point = digits_before(DECIMAL_DIGITS_MAX, scale);

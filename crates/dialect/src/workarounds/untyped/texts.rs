@@ -101,7 +101,12 @@ fn type_of_value(other: DataType, constant: &str) -> Option<DataType> {
     match other {
         DataType::Decimal128(..) => {
             let number = decimals::read(constant.trim()).map(decimals::scalar);
-            Some(number.map_or(other, |number| number.data_type()))
+            Some(match number {
+                Some(number) => number.data_type(),
+                // No decimal is `NaN` or infinite.
+                None if decimals::is_not_finite(constant.trim()) => DataType::Float64,
+                None => other,
+            })
         }
         DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, zone) => {
             Some(DataType::Timestamp(TimeUnit::Microsecond, zone))

@@ -9,7 +9,7 @@
 //!
 //! No upstream issue known.
 
-use crate::text::decimals;
+use crate::text::decimals::{self, is_not_finite};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::{Error, Result, array_text};
 use datafusion::common::ScalarValue;
@@ -165,12 +165,6 @@ fn text_of(value: &ValueWithSpan) -> Option<&str> {
 fn is_float(data_type: &DataType) -> bool {
     use DataType as D;
     matches!(data_type, D::DoublePrecision | D::Double(_) | D::Float8 | D::Real | D::Float4)
-}
-
-/// Returns whether a text is one of PostgreSQL's words for `NaN` and the infinities as a `NUMERIC`.
-fn is_not_finite(text: &str) -> bool {
-    let words = ["nan", "infinity", "+infinity", "-infinity", "inf", "+inf", "-inf"];
-    words.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
 /// Whether a text is a number, of any length.

@@ -367,19 +367,21 @@ fn write_catalogue_type(data_type: &mut DataType) {
     }
 }
 
-/// The `oid` that a negative number is, which PostgreSQL counts back from the end.
+/// The `oid` that a negative number of 32 bits is, which PostgreSQL counts back from the end.
 fn oid_of_negative(expr: &Expr) -> Option<Expr> {
-    match expr {
-        Expr::Nested(inner) => oid_of_negative(inner),
+    let digits = match expr {
+        Expr::Nested(inner) | Expr::Cast { expr: inner, data_type: DataType::Int(None), .. } => {
+            return oid_of_negative(inner);
+        }
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => text.trim().strip_prefix('-')?,
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
-            Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
-                let number = digits.parse::<u32>().ok().filter(|number| *number <= i32::MIN.unsigned_abs())?;
-                Some(Expr::value(Value::Number(number.wrapping_neg().to_string(), false)))
-            }
-            _ => None,
+            Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits,
+            _ => return None,
         },
-        _ => None,
-    }
+        _ => return None,
+    };
+    let number = digits.parse::<u32>().ok().filter(|number| *number <= i32::MIN.unsigned_abs())?;
+    Some(Expr::value(Value::Number(number.wrapping_neg().to_string(), false)))
 }
 
 /// Whether it is the type of this name, without arguments.

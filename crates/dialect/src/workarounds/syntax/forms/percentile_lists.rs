@@ -1,13 +1,13 @@
 //! `percentile_cont(ARRAY[0.25, 0.75])` and `percentile_disc` of an array, whose result is an array: a call for each
-//! element. Without rows it is NULL, and the element of NULL is NULL. DataFusion takes one number. A parameter is one
-//! number, `percentile_cont($1)`, which DataFusion would take for a text.
+//! element. Without rows it is NULL, and the element of NULL is NULL. DataFusion takes one number, and refuses NULL. A
+//! parameter is one number, `percentile_cont($1)`, which DataFusion would take for a text.
 //!
 //! No upstream issue known.
 
 use crate::workarounds::syntax::{expression, is_null, set_arguments};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    Array, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
+    Array, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
 };
 
 /// Rewrites such a call. Other expressions stay.
@@ -23,6 +23,18 @@ pub(super) fn each_percentile(expr: &mut Expr) -> Result<()> {
         return Ok(());
     }
     let [FunctionArg::Unnamed(FunctionArgExpr::Expr(fractions))] = list.args.as_slice() else { return Ok(()) };
+    if is_null_number(fractions) && !within_group.is_empty() {
+        let mut percentile = expr.clone();
+        set_arguments(&mut percentile, vec![expression("0")?]);
+        let mut none = expression("CASE WHEN FALSE THEN NULL END")?;
+        if let Expr::Case { conditions, .. } = &mut none
+            && let Some(first) = conditions.first_mut()
+        {
+            first.result = percentile;
+        }
+        *expr = none;
+        return Ok(());
+    }
     let Some(fractions) = elements(fractions).filter(|elements| !elements.is_empty() && !within_group.is_empty())
     else {
         return Ok(());
@@ -70,6 +82,15 @@ fn elements_of_text(text: &str) -> Option<Vec<Expr>> {
         _ => None,
     };
     list.split(',').map(element).collect()
+}
+
+/// Whether it is NULL, also with the type of a number.
+fn is_null_number(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_null_number(inner),
+        Expr::Cast { expr: inner, data_type, .. } => !matches!(data_type, DataType::Array(_)) && is_null_number(inner),
+        other => is_null(other),
+    }
 }
 
 fn is_parameter(expr: &Expr) -> bool {
