@@ -371,6 +371,27 @@ fn the_distance_to_another_row_may_be_a_parameter() {
 }
 
 #[test]
+fn a_number_of_rows_that_is_null_is_no_limit() {
+    let (session, _directory) = filled();
+    ask(&session, "INSERT INTO t (time, n) VALUES ('2024-01-03', 2), ('2024-01-04', 3)");
+    for (limit, counts) in [
+        ("LIMIT $1", ["4", "2", "0"]),
+        ("FETCH FIRST $1 ROWS ONLY", ["4", "2", "0"]),
+        ("FETCH FIRST $1 ROWS WITH TIES", ["4", "3", "0"]),
+        ("FETCH FIRST ($1) ROWS WITH TIES", ["4", "3", "0"]),
+        ("OFFSET 1 ROW FETCH NEXT $1 ROWS WITH TIES", ["3", "2", "0"]),
+    ] {
+        let sql = format!("SELECT count(*) FROM (SELECT n FROM t ORDER BY n {limit}) AS found");
+        assert_eq!(described(&session, &sql, &[]).0, ["int64"], "{limit}");
+        for (value, count) in [ParameterValue::null(), 2_i64.into(), 0_i64.into()].into_iter().zip(counts) {
+            assert_eq!(once(&session, &sql, &[value]), [count], "{limit}");
+        }
+        let error = run(&session, &session.prepare(&sql, &[]).unwrap(), &[(-1_i64).into()]).unwrap_err();
+        assert!(error.message().contains("LIMIT must not be negative"), "{limit}: {error}");
+    }
+}
+
+#[test]
 fn the_factor_of_an_interval_may_be_a_parameter() {
     let (session, _directory) = filled();
     for product in ["INTERVAL '1 day' * $1", "$1 * INTERVAL '1 day'", "INTERVAL '3 days' / $1"] {

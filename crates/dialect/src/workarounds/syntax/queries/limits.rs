@@ -156,18 +156,22 @@ fn limit_ranks(query: &mut Query, mut quantity: Expr, offset: Option<Expr>) -> R
         return Err(sql_error("row count cannot be null in FETCH FIRST ... WITH TIES"));
     }
     as_integer(&mut quantity, "LIMIT")?;
-    let is_computed = !matches!(quantity, Expr::Value(_));
+    // The number may be a parameter.
+    let is_computed = !matches!(&quantity, Expr::Value(ValueWithSpan { value: Value::Number(..), .. }));
     if is_computed {
         quantity = filled("row_bound(CAST(a AS BIGINT), 'LIMIT')", &[&quantity])?;
     }
-    // A computed number may be NULL, which means no limit.
-    let limited = |condition: Expr| -> Result<Expr> {
-        if is_computed { filled("coalesce(a, TRUE)", &[&condition]) } else { Ok(condition) }
-    };
     enclose(query, what)?;
     let rank = window("rank() OVER ()", query, what)?;
+    // A computed number may be NULL, which means no limit.
     let Some(offset) = offset else {
-        return add_condition(query, limited(binary(rank, BinaryOperator::LtEq, quantity))?, what);
+        if is_computed {
+            quantity = filled("coalesce(a, 9223372036854775807)", &[&quantity])?;
+        }
+        return add_condition(query, binary(rank, BinaryOperator::LtEq, quantity), what);
+    };
+    let limited = |condition: Expr| -> Result<Expr> {
+        if is_computed { filled("coalesce(a, TRUE)", &[&condition]) } else { Ok(condition) }
     };
     let number = window("row_number() OVER ()", query, what)?;
     let quantity = Expr::Nested(Box::new(quantity));
