@@ -12,6 +12,8 @@ The text between the lines `<!-- lab:NAME -->` and `<!-- lab:end -->` of the two
 - `stores`: atsdb's own stores side by side, from series.json; `ratios`: their rates of appending, divided by the file's;
 - `questdb`: `series` on the analytical contestants with QuestDB, from questdb.json;
 - `cached`: rows of `series` with today's default cache and program, from cached.json;
+- `large`: the goals at ten million rows and more, and what was reached, from the files of `LARGE`. Without a file, a goal is not
+  measured;
 - `tsbs` and `hits`: the complete tables of these workloads, from tsbs.json and hits.json, and the geometric mean of the queries'
   factors. Without the file, the text stays as it is;
 - any other name: the complete table of the workload of that name.
@@ -193,7 +195,8 @@ def ratios():
 
 # What has changed since the headline run, or depends on the size of the cache of decoded columns.
 CACHED = [
-    "seal", "read_wide", "read_memory", "count", "by_sensor", "by_hour_and_sensor", "last_rows", "two_hours", "insert_alone", "update",
+    "seal", "read_wide", "read_memory", "count", "mean", "by_status", "by_sensor", "by_hour_and_sensor", "last_rows", "two_hours",
+    "insert_alone", "update",
 ]
 
 
@@ -275,11 +278,71 @@ def reached():
     return rows
 
 
+ANALYTICAL = ["duckdb", "clickhouse"]
+SEVEN = ["count", "mean", "by_status", "by_sensor", "by_hour_and_sensor", "last_rows", "two_hours"]
+SERVED = ["sqlite", "mariadb:innodb", "postgres"]
+MIXED = [f"{readers}_{writers}" for readers in (1, 2, 4) for writers in (1, 2)]
+# The work, the file, its measures (None: all queries), the others, and the goals: the geometric mean of the factors between atsdb
+# and the best of the others, and the least factor.
+LARGE = [
+    ("the seven queries of `series`, 10,000,000 rows", "cached.json", SEVEN, ANALYTICAL, 3, 1),
+    ("the same, 100,000,000 rows", "series100.json", SEVEN, ANALYTICAL, 3, 1),
+    ("TSBS's queries, 100 hosts for three days", "tsbs.json", None, [*ANALYTICAL, "questdb"], 2, 1),
+    ("TSBS's queries, 4,000 hosts for six hours", "tsbs4000.json", None, [*ANALYTICAL, "questdb"], 2, 1),
+    ("db-benchmark's ten questions, 10,000,000 rows", "questions.json", None, ["duckdb"], None, 1),
+    ("ClickBench's 43 queries on generated rows, 10,000,000 rows", "hits.json", None, ["duckdb"], 0.7, None),
+    ("`pinger`: a query of 1 to 4 readers beside 1 and 2 writers", "pinger.json", [f"read_{mix}" for mix in MIXED], SERVED, None, 1),
+    ("`pinger`: an INSERT beside them", "pinger.json", [f"write_{mix}" for mix in MIXED], SERVED, None, 1),
+]
+
+
+def compared(file, names, others):
+    """Which of the others the file has, and the factors between atsdb and the best of them, of the measures with these names or
+    of all queries."""
+    report = json.loads((root / "docs/lab" / file).read_text())
+    others, found = [name for name in others if name in present(report)], []
+    for measure in report["workloads"][0]["measures"]:
+        is_query = measure["unit"] == "milliseconds" and measure["name"] != "index"
+        figures = medians(measure, ["atsdb", *others])
+        ours = figures.pop("atsdb", None)
+        if ours and figures and (measure["name"] in names if names else is_query):
+            found.append(min(figures.values()) / ours)
+    return others, found
+
+
+def large():
+    rows = ["| work | goal | reached |", "|---|---|---|"]
+    for work, file, names, others, mean_min, least_min in LARGE:
+        goals = [f"geometric mean {mean_min} x"] if mean_min else []
+        goals += [f"each at least {least_min} x"] if least_min else []
+        text = "not measured"
+        if (root / "docs/lab" / file).exists():
+            others, found = compared(file, names, others)
+            mean, least = statistics.geometric_mean(found), min(found)
+            text = f"geometric mean {show_factor(mean)}, least {show_factor(least)}"
+            if least < (least_min or 0):
+                text += f", {sum(factor < least_min for factor in found)} of {len(found)} below"
+            if len(found) < len(names or []):
+                text += f"; {len(found)} of the {len(names)} were measured"
+            text = f"{verdict(mean >= (mean_min or 0) and least >= (least_min or 0), text)} ([results](lab/{file}))"
+        rows.append(f"| {work} | {' and '.join(goals)}, beside {', '.join(NAMES[name] for name in others)} | {text} |")
+    workload = json.loads((root / "docs/lab/cached.json").read_text())["workloads"][0]
+    ours = {measure["name"]: medians(measure, ["atsdb"]).get("atsdb") for measure in workload["measures"]}
+    above = ours["bytes_wide"] / next(fact["value"] for fact in workload["facts"] if fact["name"] == "entropy_wide") - 1
+    for work, goal, is_reached, text in [
+        ("seal, 8 columns", "10 M rows/s", ours["seal"] >= 10e6, show("rows_per_second", ours["seal"])),
+        ("size, 8 columns, sealed", "within 5 % of the entropy", above <= 0.05, f"{above:.0%} above"),
+        ("start the program", "5 ms", ours["start"] <= 5, show("milliseconds", ours["start"])),
+    ]:
+        rows.append(f"| {work} | {goal} | {verdict(is_reached, text)} ([results](lab/cached.json)) |")
+    return rows
+
+
 def fill(match):
     name = match.group(1)
     own = {
         "headline": headline, "summary": summary, "reached": reached, "stores": stores, "ratios": ratios, "questdb": questdb,
-        "cached": cached,
+        "cached": cached, "large": large,
     }
     if name in AVERAGED and name not in workloads:
         return match.group(0)
