@@ -1,5 +1,5 @@
-//! Comparisons with the items of an array: `= ANY` and `<> ALL` of a list, and comparisons with `ANY` and `ALL` of a text
-//! that is an array. DataFusion lacks them, or returns no NULL if the array has one.
+//! Comparisons with the items of an array: `= ANY` and `<> ALL` of a list, and comparisons with `ANY` and `ALL` of a
+//! text that is an array. DataFusion lacks them, or returns no NULL if the array has one.
 //!
 //! No upstream issue is known.
 
