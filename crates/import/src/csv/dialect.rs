@@ -77,6 +77,102 @@ impl Dialect {
     }
 
     fn of_records(text: &[u8], groups: Option<&Groups>, options: &Options, nulls: &NullTexts) -> Self {
+        let shape = RecordShape::of(text, options, nulls);
+        let (separator, head, width) = (shape.separator, &shape.head, shape.width());
+        let (first_width, has_types) = (shape.first_width, shape.types.is_some());
+        let data = &text[shape.data_start..];
+        let offset = usize::from(shape.has_one_more);
+        let columns = column_facts(separator, data, width, offset..offset + first_width, options, nulls);
+        let is_header = || has_types || shape.has_one_more || is_header(text, head, &columns, nulls);
+        let has_header = options.header.unwrap_or_else(is_header);
+        let units = if has_header && !shape.has_one_more && !has_types {
+            unit_ends(separator, data, &shape.written, options, nulls)
+        } else {
+            Vec::new()
+        };
+        let FieldNames { names, empty_count, is_padded, notes: of_names } = shape.names(text, groups, has_header);
+        let mut notes = quoting_notes(separator, options);
+        notes.extend(of_names);
+        if has_types {
+            notes.push(TYPES_LEFT_OUT.to_owned());
+        }
+        notes.extend(units_note(data, &units));
+        if !has_header && options.header.is_none() && options.names.is_none() && first_width > 0 {
+            notes.push(first_record_note(&text[..shape.data_start]));
+        }
+        let is_single = !shape.would_split && first_width == 1 && shape.data_width == 1 && options.delimiter.is_none();
+        let is_first_name = has_header && options.header.is_none();
+        let is_text = columns.iter().any(|facts| facts.kinds & kind::TEXT != 0);
+        if shape.would_split {
+            notes.push(WHOLE_LINES_NOTE.to_owned());
+        } else if is_single {
+            notes.extend(single_column_note(text, is_first_name, is_text));
+        }
+        if separator.has_runs && options.delimiter.is_none() {
+            notes.push(BLANKS_NOTE.to_owned());
+        }
+        let is_known_again = has_header && options.names.is_none() && kinds_of(text, head, nulls).contains(&kind::TEXT);
+        Self {
+            separator: shape.separator_of_rows(text, has_header, options),
+            names,
+            has_header,
+            header: if is_known_again { shape.written } else { Vec::new() },
+            text_columns: shape.types.map_or_else(Vec::new, |types| types.text_columns),
+            unit_count: units.len(),
+            preamble_end: 0,
+            comment_count: 0,
+            notes,
+            empty_count,
+            is_padded,
+            is_drawn: is_single
+                && is_first_name
+                && options.names.is_none()
+                && options.format.is_none()
+                && is_drawn(text),
+        }
+    }
+
+    /// The start of the records in the file's first block.
+    pub(crate) fn data_start(&self, text: &[u8]) -> usize {
+        let mut start = self.preamble_end.min(text.len());
+        let has_types = !self.text_columns.is_empty();
+        for _ in 0..usize::from(self.has_header) + usize::from(has_types) + self.unit_count {
+            start += first_record(self.separator, &text[start..]).1;
+        }
+        start
+    }
+}
+
+/// How records are separated, and how many fields they have.
+struct RecordShape {
+    separator: Separator,
+    /// Whether another separator would split lines that are whole.
+    would_split: bool,
+    types: Option<DeclaredTypes>,
+    /// The fields of the first record.
+    head: Vec<Field>,
+    /// The fields of the first record, as they are written.
+    written: Vec<Vec<u8>>,
+    /// The end of the first record, or of the record with the types.
+    data_start: usize,
+    /// The number of fields of the first record.
+    first_width: usize,
+    /// The number of fields that most other records have.
+    data_width: usize,
+    /// Whether the first record is a header with one field less than the other records.
+    has_one_more: bool,
+}
+
+/// The names of the fields.
+struct FieldNames {
+    names: Vec<String>,
+    empty_count: usize,
+    is_padded: bool,
+    notes: Vec<String>,
+}
+
+impl RecordShape {
+    fn of(text: &[u8], options: &Options, nulls: &NullTexts) -> Self {
         let mut separator = separator_for(text, options);
         let whole = whole_lines(separator, text, &first_record(separator, text).0, options, nulls);
         let would_split = whole.is_some() && separator.widths(text, LOOK_RECORDS).iter().any(|width| *width > 1);
@@ -100,94 +196,50 @@ impl Dialect {
         };
         let is_of_log = head.first().is_some_and(|field| is_stamp(text, *field, nulls));
         let has_one_more = data_width == first_width + 1 && !records[1..].iter().any(is_other) && !is_of_log;
-        let width = if has_one_more { data_width } else { first_width };
-        let (records, _) = separator.records(&text[data_start..], Some(width.max(1)));
-        let data = &text[data_start..];
-        let offset = usize::from(has_one_more);
-        let columns = column_facts(separator, data, width, offset..offset + first_width, options, nulls);
-        let is_header = || types.is_some() || has_one_more || is_header(text, &head, &columns, nulls);
-        let has_header = options.header.unwrap_or_else(is_header);
-        let units = if has_header && !has_one_more && types.is_none() {
-            unit_ends(separator, data, &written, options, nulls)
-        } else {
-            Vec::new()
-        };
+        Self { separator, would_split, types, head, written, data_start, first_width, data_width, has_one_more }
+    }
+
+    /// The number of fields of each record but the first.
+    fn width(&self) -> usize {
+        if self.has_one_more { self.data_width } else { self.first_width }
+    }
+
+    fn names(&self, text: &[u8], groups: Option<&Groups>, has_header: bool) -> FieldNames {
+        let (separator, head, data) = (self.separator, &self.head, &text[self.data_start..]);
         let raw: Vec<String> = if has_header {
             head.iter().map(|field| name_of(*field, text, separator)).collect()
         } else {
-            vec![String::new(); first_width]
+            vec![String::new(); self.first_width]
         };
         let is_padded = has_header
-            && raw.iter().zip(&head).any(|(name, field)| !field.is_quoted() && name.trim().len() < name.len());
+            && raw.iter().zip(head).any(|(name, field)| !field.is_quoted() && name.trim().len() < name.len());
         let grouped = groups.and_then(|groups| groups.names_with(&raw)).filter(|_| has_header);
         let group_note = grouped.as_ref().and_then(|names| Groups::note(names));
         let mut names = grouped.unwrap_or(raw);
-        remove_comment_sign(&mut names, &head);
+        remove_comment_sign(&mut names, head);
+        let (records, _) = separator.records(data, Some(self.width().max(1)));
         let is_empty =
             |position: usize| records.count() > 0 && records.column(position).all(|field| field.bytes(data).is_empty());
-        let empty_count = if has_header { name_empty_fields(&mut names, has_one_more, width, is_empty) } else { 0 };
+        let empty_count =
+            if has_header { name_empty_fields(&mut names, self.has_one_more, self.width(), is_empty) } else { 0 };
         let repeated = repeated_note(&names).filter(|_| has_header);
         let mut names = proper_names(&names);
         let named = names.len() - empty_count;
         names[named..].iter_mut().for_each(String::clear);
-        let mut notes = quoting_notes(separator, options);
-        notes.extend(group_note.into_iter().chain(repeated));
-        if types.is_some() {
-            notes.push(TYPES_LEFT_OUT.to_owned());
-        }
-        notes.extend(units_note(data, &units));
-        if !has_header && options.header.is_none() && options.names.is_none() && first_width > 0 {
-            notes.push(first_record_note(&text[..data_start]));
-        }
-        let is_single = !would_split && first_width == 1 && data_width == 1 && options.delimiter.is_none();
-        let is_first_name = has_header && options.header.is_none();
-        let is_text = columns.iter().any(|facts| facts.kinds & kind::TEXT != 0);
-        if would_split {
-            notes.push(WHOLE_LINES_NOTE.to_owned());
-        } else if is_single {
-            notes.extend(single_column_note(text, is_first_name, is_text));
-        }
-        if separator.has_runs && options.delimiter.is_none() {
-            notes.push(BLANKS_NOTE.to_owned());
-        }
-        let is_known_again =
-            has_header && options.names.is_none() && kinds_of(text, &head, nulls).contains(&kind::TEXT);
-        let text_columns = types.map_or_else(Vec::new, |types| types.text_columns);
+        FieldNames { names, empty_count, is_padded, notes: group_note.into_iter().chain(repeated).collect() }
+    }
+
+    /// The separator, with what may stand between the rows.
+    fn separator_of_rows(&self, text: &[u8], has_header: bool, options: &Options) -> Separator {
+        let separator = self.separator;
         // A row of one column that is NULL is written as an empty line. In a sheet, rows without values are left out.
         let is_line_empty = separator.quoting != Quoting::Cells && !separator.has_runs;
-        let has_empty_records = width == 1 && (has_header || options.names.is_some()) && is_line_empty;
+        let has_empty_records = self.width() == 1 && (has_header || options.names.is_some()) && is_line_empty;
         // If the header begins as comments do, comments may follow.
         let has_comments = has_header
             && options.skip.is_none()
-            && head.first().is_some_and(|field| !field.is_quoted() && is_marked(field.bytes(text)));
-        Self {
-            separator: Separator { has_empty_records, has_comments, ..separator },
-            names,
-            has_header,
-            header: if is_known_again { written } else { Vec::new() },
-            text_columns,
-            unit_count: units.len(),
-            preamble_end: 0,
-            comment_count: 0,
-            notes,
-            empty_count,
-            is_padded,
-            is_drawn: is_single
-                && is_first_name
-                && options.names.is_none()
-                && options.format.is_none()
-                && is_drawn(text),
-        }
-    }
-
-    /// The start of the records in the file's first block.
-    pub(crate) fn data_start(&self, text: &[u8]) -> usize {
-        let mut start = self.preamble_end.min(text.len());
-        let has_types = !self.text_columns.is_empty();
-        for _ in 0..usize::from(self.has_header) + usize::from(has_types) + self.unit_count {
-            start += first_record(self.separator, &text[start..]).1;
-        }
-        start
+            && self.head.first().is_some_and(|field| !field.is_quoted() && is_marked(field.bytes(text)));
+        Separator { has_empty_records, has_comments, ..separator }
     }
 }
 

@@ -9,7 +9,7 @@
 //! Repetition in the plan of a statement is counted later
 //! ([`repeated_parts`](crate::workarounds::resources::repeated_parts)).
 
-use super::forms::other_forms::has_point;
+use super::forms::item_comparisons::has_point;
 use super::tokens::between::MARK;
 use crate::text::errors::too_complex;
 use crate::text::tree_walk::visit;

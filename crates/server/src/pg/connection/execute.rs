@@ -2,9 +2,7 @@
 
 use super::answer_at_once::AnswerAtOnce;
 use super::bind::{Plan, PreparedStatement};
-use super::block::Block;
 use super::deadline::Deadline;
-use super::permission::DEFAULT_READ_ONLY;
 use super::session::Connection;
 use super::session_values::{CallParameters, calls_of, error_in};
 use crate::pg::answer::complete_columns;
@@ -12,7 +10,7 @@ use crate::pg::catalogue::value::Value;
 use crate::pg::catalogue::{CatalogueQuery, ConnectionContext, is_sequence};
 use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::rows::RowSource;
-use crate::pg::settings::{SEARCH_PATH, spelled};
+use crate::pg::settings::SEARCH_PATH;
 use crate::pg::statement::copy::query_of;
 use crate::pg::statement::cursors::Direction;
 use crate::pg::statement::discard::Discarded;
@@ -216,62 +214,23 @@ impl Connection {
             | StatementKind::Rollback { .. }
             | StatementKind::RollbackTo
             | StatementKind::Savepoint => self.bracket(kind, text)?,
-            StatementKind::Set { name, value, is_local } => {
-                if *is_local {
-                    self.warn_outside_of_block("SET LOCAL");
-                }
-                self.set(name, value.as_deref(), *is_local)?;
-                "SET".to_owned()
-            }
-            // Every transaction has the same isolation: a snapshot, and conflicts that are detected at its end.
-            StatementKind::SetTransaction { read_only, is_session } => {
-                match read_only {
-                    Some(read_only) if *is_session => {
-                        self.set(DEFAULT_READ_ONLY, Some(if *read_only { "on" } else { "off" }), false)?;
-                    }
-                    Some(read_only) => self.set_transaction_read_only(*read_only)?,
-                    None => {}
-                }
-                if !is_session {
-                    self.warn_outside_of_block("SET TRANSACTION");
-                }
-                "SET".to_owned()
-            }
+            StatementKind::Set { name, value, is_local } => self.set_by_sql(name, value.as_deref(), *is_local)?,
+            StatementKind::SetTransaction { read_only, is_session } => self.set_transaction(*read_only, *is_session)?,
             StatementKind::SetSnapshot(name) => {
                 self.warn_outside_of_block("SET TRANSACTION");
                 self.set_snapshot(name)?;
                 "SET".to_owned()
             }
-            StatementKind::SetConstraints => {
-                self.warn_outside_of_block("SET CONSTRAINTS");
-                // It may check the rows of the transaction.
-                self.take_permit()?;
-                self.session.execute(text)?;
-                "SET CONSTRAINTS".to_owned()
-            }
-            StatementKind::Reset(Some(name)) => {
-                self.set(name, None, false)?;
-                "RESET".to_owned()
-            }
-            StatementKind::Reset(None) => {
-                self.reset_settings()?;
-                "RESET".to_owned()
-            }
+            StatementKind::SetConstraints => self.set_constraints(text)?,
+            StatementKind::Reset(name) => self.reset_by_sql(name.as_deref())?,
             StatementKind::Show(name) => return self.show(name),
             StatementKind::Discard(discarded) => self.discard(*discarded)?.to_owned(),
-            StatementKind::Deallocate(None) => {
-                self.statements.clear();
-                "DEALLOCATE ALL".to_owned()
-            }
             StatementKind::Prepare { name, types, text: statement } => {
                 self.prepare_by_sql(name, types, statement, text)?;
                 "PREPARE".to_owned()
             }
             StatementKind::Execute { name, values } => return self.execute_by_sql(name, values),
-            StatementKind::Deallocate(Some(name)) => match self.statements.remove(name) {
-                Some(_) => "DEALLOCATE".to_owned(),
-                None => return Err(Self::no_such("prepared statement", name, "26000")),
-            },
+            StatementKind::Deallocate(name) => self.deallocate(name.as_deref())?.to_owned(),
             StatementKind::Declare(declaration) => self.declare(declaration, values, text)?,
             StatementKind::Fetch { cursor, rows, is_move } => {
                 return Ok(Outcome::Fetched { cursor: cursor.clone(), rows: *rows, is_move: *is_move });
@@ -285,17 +244,7 @@ impl Connection {
                 (*tag).to_owned()
             }
             StatementKind::Copy(copy) if copy.is_in => return Ok(Outcome::CopyIn(copy.clone())),
-            StatementKind::Copy(copy) => {
-                let query = query_of(copy);
-                let kind = StatementKind::of(&query)?;
-                if kind == StatementKind::Other {
-                    return Err(PgError::error("0A000", "COPY (SELECT INTO) is not supported").into());
-                }
-                return match self.execute_text(&query, &kind)? {
-                    Outcome::Rows { rows, .. } => Ok(Outcome::CopyOut(copy.clone(), rows)),
-                    _ => Err(PgError::error("0A000", "COPY TO takes a query that has rows").into()),
-                };
-            }
+            StatementKind::Copy(copy) => return self.rows_to_copy(copy),
             StatementKind::Query | StatementKind::Report(_) | StatementKind::Change(_) | StatementKind::Other => {
                 self.take_permit()?;
                 return self.of_answer(kind, text, self.session.execute(text)?);
@@ -304,10 +253,28 @@ impl Connection {
         Ok(Outcome::Done(tag))
     }
 
-    /// Warns that a statement has no effect, because there is no transaction block.
-    fn warn_outside_of_block(&mut self, statement: &str) {
-        if self.block == Block::None {
-            self.warn("25P01", format!("{statement} can only be used in transaction blocks"));
+    /// Executes the query of a COPY TO.
+    fn rows_to_copy(&mut self, copy: &CopyStatement) -> Result<Outcome, Failure> {
+        let query = query_of(copy);
+        let kind = StatementKind::of(&query)?;
+        if kind == StatementKind::Other {
+            return Err(PgError::error("0A000", "COPY (SELECT INTO) is not supported").into());
+        }
+        match self.execute_text(&query, &kind)? {
+            Outcome::Rows { rows, .. } => Ok(Outcome::CopyOut(Box::new(copy.clone()), rows)),
+            _ => Err(PgError::error("0A000", "COPY TO takes a query that has rows").into()),
+        }
+    }
+
+    /// Forgets a prepared statement, or all of them. Returns the tag.
+    fn deallocate(&mut self, name: Option<&str>) -> Result<&'static str, Failure> {
+        let Some(name) = name else {
+            self.statements.clear();
+            return Ok("DEALLOCATE ALL");
+        };
+        match self.statements.remove(name) {
+            Some(_) => Ok("DEALLOCATE"),
+            None => Err(Self::no_such("prepared statement", name, "26000")),
         }
     }
 
@@ -338,38 +305,10 @@ impl Connection {
         }
     }
 
-    fn reset_settings(&mut self) -> Result<(), Failure> {
-        self.settings.begin_transaction();
-        for (name, value) in self.settings.reset_all() {
-            self.io.out.parameter(name, &value);
-        }
-        self.follow_search_path()
-    }
-
     /// Looks names up in the schemas that the settings say.
     pub(super) fn follow_search_path(&self) -> Result<(), Failure> {
         let path = self.settings.get(SEARCH_PATH).and_then(SearchPath::parse).unwrap_or_default();
         Ok(self.session.set_search_path(path)?)
-    }
-
-    /// The columns of a SHOW.
-    pub(super) fn columns_of_show(&self, name: &str) -> Vec<ResultColumn> {
-        let names: &[&str] = if name == "all" { &["name", "setting", "description"] } else { &[spelled(name)] };
-        names.iter().map(|name| ResultColumn::new(*name, known::TEXT)).collect()
-    }
-
-    fn show(&self, name: &str) -> Result<Outcome, Failure> {
-        let rows = match name {
-            "all" => {
-                let of = self.settings.all().map(|(name, value, known)| {
-                    let description = known.map_or("", |known| known.description);
-                    Vec::from([name, value, description].map(Value::text))
-                });
-                of.collect()
-            }
-            _ => vec![vec![Value::text(self.settings.show(name)?)]],
-        };
-        Ok(Outcome::Rows { rows: RowSource::values(self.columns_of_show(name), rows), verb: "SHOW" })
     }
 
     /// Stops the statement when its time is up, unless the guard is dropped before. The client may choose the time, up

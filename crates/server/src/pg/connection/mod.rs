@@ -21,6 +21,7 @@ mod permission;
 mod prepared;
 mod session;
 mod session_values;
+mod setting_statements;
 mod simple;
 mod startup;
 mod transaction;

@@ -5,7 +5,7 @@
 //! No upstream issue known.
 
 use super::composed_functions::filled;
-use super::other_forms::items_of_text;
+use super::item_comparisons::items_of_text;
 use crate::workarounds::syntax::{any_of, expression};
 use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{

@@ -1,109 +1,36 @@
-//! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: casts to
-//! `varchar(n)`, which cut, and to `float`, which is a `DOUBLE`; `= ANY` and `<> ALL` of a list; comparisons with `ANY`
-//! and `ALL` of a text that is an array; the operators `^@`, `&&`, `~`, `|/`, `||/` and `@`;
-//! `substring(text FROM pattern)`, also with `FOR escape`; other escape characters of `SIMILAR TO`; texts in quotes in
-//! the place of booleans; `IS NORMALIZED`; `COLLATE` of the order that texts have anyway; the types `name`, `"char"`,
-//! `oid`, `int2vector` and `oidvector`.
+//! Expressions that the parser knows and DataFusion refuses or answers differently, written in another form: the
+//! operators `^@`, `&&`, `~`, `|/`, `||/` and `@`; `substring(text FROM pattern)`, also with `FOR escape`; other escape
+//! characters of `SIMILAR TO`; texts in quotes in the place of booleans; `IS NORMALIZED`; `COLLATE` of the order that
+//! texts have anyway. Casts and comparisons with `ANY` and `ALL` have rooms of their own
+//! ([`other_casts`](super::other_casts), [`item_comparisons`](super::item_comparisons)).
 //!
-//! [#10743](https://github.com/apache/datafusion/issues/10743) is closed upstream, but the length of a `varchar(n)` is
-//! still ignored; for the others no upstream issue is known.
+//! No upstream issue is known.
 
 use super::composed_functions::filled;
+use super::item_comparisons::comparison_with_items;
 use super::line_ends::match_line_ends;
 use super::literal_numerics::keep_digits;
-use super::row_members::opposite;
-use crate::functions::texts::strings::{CUT_CHAR, CUT_NAME, INT2VECTOR, OIDVECTOR};
-use crate::functions::types::char_texts::{CHAR, VARCHAR};
-use crate::text::declared_length::declared_length;
+use super::other_casts::{other_cast, write_float};
 use crate::text::errors::{not_supported, sql_error};
 use crate::text::similar_pattern::regular_expression;
-use crate::workarounds::syntax::{any_of, binary, expression, set_arguments, set_first_argument};
-use atsdb_core::{Result, array_text};
+use crate::workarounds::syntax::{binary, expression, set_arguments, set_first_argument};
+use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, DataType, ExactNumberInfo, Expr, ObjectName, Subscript,
-    UnaryOperator, Value, ValueWithSpan,
+    AccessExpr, BinaryOperator, Expr, ObjectName, Subscript, UnaryOperator, Value, ValueWithSpan,
 };
 
 /// Collations that compare texts by their code points, as everything here does.
 const PLAIN_COLLATIONS: [&str; 6] = ["c", "posix", "default", "c.utf8", "c.utf-8", "ucs_basic"];
 
-/// Types of PostgreSQL's catalogue that are texts here, and the functions that read their values.
-const READINGS: [(&str, &str); 4] =
-    [("name", CUT_NAME), ("char", CUT_CHAR), ("int2vector", INT2VECTOR), ("oidvector", OIDVECTOR)];
-
 /// Rewrites an expression whose parts have been rewritten already.
 pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
     match expr {
-        Expr::Cast { expr: operand, data_type, .. } => {
-            if is_custom(data_type, "oid")
-                && let Some(number) = oid_of_negative(operand)
-            {
-                **operand = number;
-            }
-            drop_length(data_type);
-            write_float(data_type)?;
-            if is_vector(operand) && matches!(data_type, DataType::Array(_)) {
-                **operand = filled("string_to_array(a, ' ')", &[operand.as_ref()])?;
-            }
-            let reading = READINGS.iter().find(|(name, _)| is_custom(data_type, name)).map(|(_, reading)| *reading);
-            write_catalogue_type(data_type);
-            keep_digits(expr)?;
-            match reading {
-                Some(function) => enclose(expr, function),
-                None => cut_to_length(expr),
-            }
-        }
+        Expr::Cast { .. } => other_cast(expr),
         Expr::TypedString(literal) => {
             write_float(&mut literal.data_type)?;
             keep_digits(expr)
         }
         Expr::BinaryOp { op: BinaryOperator::PGStartsWith, .. } => as_call(expr, "starts_with(NULL, NULL)"),
-        Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr: operand } => {
-            *expr = of_float("sqrt(NULL)", operand)?;
-            Ok(())
-        }
-        Expr::UnaryOp { op: UnaryOperator::PGCubeRoot, expr: operand } => {
-            *expr = of_float("cbrt(NULL)", operand)?;
-            Ok(())
-        }
-        Expr::UnaryOp { op: UnaryOperator::PGAbs, expr: operand } => {
-            let mut call = expression("abs(NULL)")?;
-            set_first_argument(&mut call, operand.as_ref().clone());
-            *expr = call;
-            Ok(())
-        }
-        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => {
-            *expr = inverse_bits(operand)?;
-            Ok(())
-        }
-        Expr::Substring {
-            expr: text, substring_from: Some(pattern), substring_for: None, shorthand: false, ..
-        } if is_text(pattern.as_ref()) => {
-            *expr = matched_part(text, pattern)?;
-            Ok(())
-        }
-        Expr::Substring {
-            expr: text,
-            substring_from: Some(pattern),
-            substring_for: Some(escape),
-            shorthand: false,
-            ..
-        } if let (Some(pattern), Some(escape)) = (text_in(pattern), text_in(escape)) => {
-            *expr = similar_part(text, &pattern, &escape)?;
-            Ok(())
-        }
-        // Without an escape character, or with one of several bytes, which the planner refuses.
-        Expr::SimilarTo { negated, expr: text, pattern, escape_char: Some(escape) }
-            if let Some(pattern) = text_in(pattern)
-                && let Value::SingleQuotedString(escape) = escape.value.clone()
-                && escape.len() != 1 =>
-        {
-            let regular = regular_expression(&pattern, escape_in(&escape)?)?;
-            let op = if *negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };
-            let found = binary((**text).clone(), op, Expr::value(Value::SingleQuotedString(regular)));
-            *expr = Expr::Nested(Box::new(found));
-            Ok(())
-        }
         Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
             as_boolean(left)?;
             as_boolean(right)
@@ -115,52 +42,62 @@ pub(crate) fn other_forms(expr: &mut Expr) -> Result<()> {
         | Expr::IsNotFalse(operand)
         | Expr::IsUnknown(operand)
         | Expr::IsNotUnknown(operand) => as_boolean(operand),
-        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if let Some(list) = items(right) => {
-            *expr = in_list(left, list, false);
-            Ok(())
-        }
-        Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } if let Some(list) = items(right) => {
-            *expr = in_list(left, list, true);
-            Ok(())
-        }
-        Expr::AnyOp { left, compare_op, right, .. }
-            if opposite(compare_op).is_some()
-                && let Some(items) = text_in(right).as_deref().and_then(items_of_text) =>
-        {
-            *expr = compared(left, compare_op, &items, &BinaryOperator::Or);
-            Ok(())
-        }
-        Expr::AllOp { left, compare_op, right }
-            if opposite(compare_op).is_some()
-                && let Some(items) = text_in(right).as_deref().and_then(items_of_text) =>
-        {
-            *expr = compared(left, compare_op, &items, &BinaryOperator::And);
-            Ok(())
-        }
-        // DataFusion does not return NULL if the array has one, only for ALL.
-        Expr::AnyOp { left, compare_op, right, .. }
-            if is_array(right)
-                && let Some(compare_op) = opposite(compare_op) =>
-        {
-            let none = Expr::AllOp { left: left.clone(), compare_op, right: right.clone() };
-            let none = Box::new(Expr::Nested(Box::new(none)));
-            *expr = Expr::Nested(Box::new(Expr::UnaryOp { op: UnaryOperator::Not, expr: none }));
-            Ok(())
-        }
         Expr::CompoundFieldAccess { access_chain, .. } => access_chain.iter_mut().try_for_each(complete_slice),
+        _ => {
+            if let Some(other) = other_form(expr)? {
+                *expr = other;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The expression in whose place another one stands; `None` if it stays.
+fn other_form(expr: &Expr) -> Result<Option<Expr>> {
+    Ok(Some(match expr {
+        Expr::AnyOp { .. } | Expr::AllOp { .. } => return Ok(comparison_with_items(expr)),
+        Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr: operand } => of_float("sqrt(NULL)", operand)?,
+        Expr::UnaryOp { op: UnaryOperator::PGCubeRoot, expr: operand } => of_float("cbrt(NULL)", operand)?,
+        Expr::UnaryOp { op: UnaryOperator::PGAbs, expr: operand } => {
+            let mut call = expression("abs(NULL)")?;
+            set_first_argument(&mut call, operand.as_ref().clone());
+            call
+        }
+        Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr: operand } => inverse_bits(operand)?,
+        Expr::Substring {
+            expr: text, substring_from: Some(pattern), substring_for: None, shorthand: false, ..
+        } if is_text(pattern) => matched_part(text, pattern)?,
+        Expr::Substring {
+            expr: text,
+            substring_from: Some(pattern),
+            substring_for: Some(escape),
+            shorthand: false,
+            ..
+        } if let (Some(pattern), Some(escape)) = (text_in(pattern), text_in(escape)) => {
+            similar_part(text, &pattern, &escape)?
+        }
+        // Without an escape character, or with one of several bytes, which the planner refuses.
+        Expr::SimilarTo { negated, expr: text, pattern, escape_char: Some(escape) }
+            if let Some(pattern) = text_in(pattern)
+                && let Value::SingleQuotedString(escape) = &escape.value
+                && escape.len() != 1 =>
+        {
+            let regular = regular_expression(&pattern, escape_in(escape)?)?;
+            let op = if *negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };
+            let found = binary((**text).clone(), op, Expr::value(Value::SingleQuotedString(regular)));
+            Expr::Nested(Box::new(found))
+        }
         Expr::IsNormalized { expr: text, form, negated } => {
             let form = form.as_ref().map_or_else(|| "NFC".to_owned(), ToString::to_string);
             let op = if *negated { "<>" } else { "=" };
-            *expr = filled(&format!("(normalize(a, '{form}') {op} a)"), &[text.as_ref()])?;
-            Ok(())
+            filled(&format!("(normalize(a, '{form}') {op} a)"), &[text.as_ref()])?
         }
         Expr::Collate { expr: text, collation } => {
             check_collation(collation)?;
-            *expr = text.as_ref().clone();
-            Ok(())
+            text.as_ref().clone()
         }
-        _ => Ok(()),
-    }
+        _ => return Ok(None),
+    }))
 }
 
 /// `~ x` as `x # -1`. Of a network address, too, for which the planner of its operators knows this form.
@@ -225,16 +162,6 @@ fn text_in(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Whether an expression is an array: the name of a column, elements in brackets, or a cast.
-fn is_array(expr: &Expr) -> bool {
-    match expr {
-        Expr::Nested(inner) => is_array(inner),
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Array(_) => true,
-        Expr::Cast { data_type: DataType::Array(_), .. } => true,
-        _ => false,
-    }
-}
-
 /// `x[:2]` begins with the first element, and `x[2:]` ends with the last one.
 fn complete_slice(access: &mut AccessExpr) -> Result<()> {
     if let AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, .. }) = access {
@@ -245,56 +172,6 @@ fn complete_slice(access: &mut AccessExpr) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The items of a text that is an array, `'{a,b}'`, as texts; none of them if it is not written like that.
-pub(super) fn items_of_text(text: &str) -> Option<Vec<Expr>> {
-    let items = array_text::parse(text).ok()?;
-    let value = |item: Option<String>| Expr::value(item.map_or(Value::Null, Value::SingleQuotedString));
-    Some(items.into_iter().map(value).collect())
-}
-
-/// A list in the place of an array. In a list with a number with a point, PostgreSQL makes numbers with few digits of
-/// all items if the other side has such; in an array it does not. So each item is then a list of its own.
-fn in_list(left: &Expr, list: Vec<Expr>, negated: bool) -> Expr {
-    let of = |list: Vec<Expr>| Expr::InList { expr: Box::new(left.clone()), list, negated };
-    if list.len() < 2 || !list.iter().any(has_point) {
-        return of(list);
-    }
-    let lists: Vec<Expr> = list.iter().map(|item| of(vec![item.clone()])).collect();
-    let op = if negated { BinaryOperator::And } else { BinaryOperator::Or };
-    any_of(lists, &op).unwrap_or_else(|| of(list))
-}
-
-/// The comparisons with the items of a text that is an array. Each item is a constant that gets the type of the other
-/// side.
-fn compared(left: &Expr, compare_op: &BinaryOperator, items: &[Expr], joined_by: &BinaryOperator) -> Expr {
-    let with = |item: &Expr| Expr::Nested(Box::new(binary(left.clone(), compare_op.clone(), item.clone())));
-    let none = Expr::value(Value::Boolean(*joined_by == BinaryOperator::And));
-    any_of(items.iter().map(with).collect(), joined_by).unwrap_or(none)
-}
-
-/// Whether an expression is a number with a point or an exponent.
-pub(crate) fn has_point(expr: &Expr) -> bool {
-    match expr {
-        Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => has_point(inner),
-        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits.contains(['.', 'e', 'E']),
-        _ => false,
-    }
-}
-
-/// The items of `ARRAY[a, b]`, if they are no arrays themselves, or of `'{a,b}'`.
-fn items(array: &Expr) -> Option<Vec<Expr>> {
-    match array {
-        Expr::Nested(inner) => items(inner),
-        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => items_of_text(text),
-        Expr::Array(Array { elem, .. })
-            if !elem.is_empty() && !elem.iter().any(|item| matches!(item, Expr::Array(_))) =>
-        {
-            Some(elem.clone())
-        }
-        _ => None,
-    }
 }
 
 /// Refuses a collation that orders texts in another way.
@@ -328,110 +205,5 @@ fn as_call(expr: &mut Expr, template: &str) -> Result<()> {
     let mut call = expression(template)?;
     set_arguments(&mut call, vec![left.as_ref().clone(), right.as_ref().clone()]);
     *expr = call;
-    Ok(())
-}
-
-/// Writes `int[4]` as `int[]`: the length means nothing.
-fn drop_length(data_type: &mut DataType) {
-    if let DataType::Array(ArrayElemTypeDef::SquareBracket(element, length)) = data_type {
-        *length = None;
-        drop_length(element);
-    }
-}
-
-/// Writes `float` as a `DOUBLE`, and `float(n)` as a `REAL` if it has up to 24 bits.
-fn write_float(data_type: &mut DataType) -> Result<()> {
-    match data_type {
-        DataType::Float(ExactNumberInfo::None) => *data_type = DataType::DoublePrecision,
-        DataType::Float(ExactNumberInfo::Precision(bits)) => {
-            *data_type = match bits {
-                0 => return Err(sql_error("FLOAT(0): a float has at least 1 bit")),
-                1..=24 => DataType::Real,
-                25..=53 => DataType::DoublePrecision,
-                _ => return Err(sql_error(format!("FLOAT({bits}): a float has at most 53 bits"))),
-            }
-        }
-        DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) => write_float(item)?,
-        _ => {}
-    }
-    Ok(())
-}
-
-/// Writes types of PostgreSQL's catalogue as others: those of [`READINGS`] are texts, and an `oid` is an integer of 32
-/// bits without a sign. A `bpchar` is a text, as a `char(n)` is.
-fn write_catalogue_type(data_type: &mut DataType) {
-    if is_custom(data_type, "bpchar") || READINGS.iter().any(|(name, _)| is_custom(data_type, name)) {
-        *data_type = DataType::Text;
-    } else if is_custom(data_type, "oid") {
-        *data_type = DataType::IntUnsigned(None);
-    }
-}
-
-/// The `oid` that a negative number of 32 bits is, which PostgreSQL counts back from the end.
-fn oid_of_negative(expr: &Expr) -> Option<Expr> {
-    let digits = match expr {
-        Expr::Nested(inner) | Expr::Cast { expr: inner, data_type: DataType::Int(None), .. } => {
-            return oid_of_negative(inner);
-        }
-        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => text.trim().strip_prefix('-')?,
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
-            Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits,
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let number = digits.parse::<u32>().ok().filter(|number| *number <= i32::MIN.unsigned_abs())?;
-    Some(Expr::value(Value::Number(number.wrapping_neg().to_string(), false)))
-}
-
-/// Whether it is the type of this name, without arguments.
-fn is_custom(data_type: &DataType, wanted: &str) -> bool {
-    let DataType::Custom(name, arguments) = data_type else { return false };
-    let name = name.0.last().and_then(|part| part.as_ident());
-    arguments.is_empty() && name.is_some_and(|name| name.value.eq_ignore_ascii_case(wanted))
-}
-
-/// Makes an expression the argument of a function.
-fn enclose(expr: &mut Expr, function: &str) -> Result<()> {
-    let mut call = expression(&format!("{function}(NULL)"))?;
-    set_first_argument(&mut call, expr.clone());
-    *expr = call;
-    Ok(())
-}
-
-/// Returns whether an expression has been a cast to a list of numbers that is a text.
-fn is_vector(expr: &Expr) -> bool {
-    match expr {
-        Expr::Nested(inner) => is_vector(inner),
-        Expr::Function(call) => [INT2VECTOR, OIDVECTOR].contains(&call.name.to_string().as_str()),
-        _ => false,
-    }
-}
-
-/// A cast to `varchar(n)` cuts, and one to `char(n)` also removes spaces at the end, which have no meaning in it.
-/// `char` is `char(1)`. A cast to an array of them cuts the elements.
-fn cut_to_length(expr: &mut Expr) -> Result<()> {
-    let Expr::Cast { data_type, .. } = expr else { return Ok(()) };
-    let (text_type, is_array) = match data_type {
-        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => (element.as_mut(), true),
-        data_type => (data_type, false),
-    };
-    let Some((length, is_padded)) = declared_length(text_type) else {
-        if matches!(text_type, DataType::CharVarying(None) | DataType::CharacterVarying(None)) {
-            *text_type = DataType::Text;
-        }
-        return Ok(());
-    };
-    *text_type = DataType::Text;
-    if is_array {
-        let mut cut = expression(&format!("cut_elements(NULL, {length}, {is_padded})"))?;
-        set_first_argument(&mut cut, expr.clone());
-        *expr = cut;
-        return Ok(());
-    }
-    let function = if is_padded { CHAR } else { VARCHAR };
-    let mut cut = expression(&format!("{function}(NULL, {length})"))?;
-    set_first_argument(&mut cut, expr.clone());
-    *expr = cut;
     Ok(())
 }
