@@ -24,6 +24,7 @@ pub mod literal_numbers;
 pub mod numbered_text;
 pub mod params;
 pub mod pattern_escapes;
+pub mod pattern_flags;
 pub mod pattern_heads;
 pub mod pattern_options;
 mod pattern_quantifiers;

@@ -4,6 +4,7 @@
 use crate::text::backtracking_patterns::for_backtracking;
 use crate::text::datafusion_errors::{external, from_datafusion};
 use crate::text::pattern_escapes::with_rust_escapes;
+use crate::text::pattern_flags::ABOUT_LINES;
 use atsdb_core::{Error, ErrorKind};
 use datafusion::common::{DataFusionError, Result, exec_err};
 use regex::Regex;
@@ -41,12 +42,14 @@ impl<'a> ExpressionsOfRows<'a> {
     }
 }
 
-/// A pattern with flags. Of `i` and `c`, the last one counts; `s` says what holds anyway.
+/// A pattern with flags. Of `i` and `c`, the last one counts. The pattern begins with what the others say: those about
+/// ends of lines, and `q`.
 pub fn expression_of(pattern: &str, flags: &str) -> Result<Expression> {
     let mut inner = String::new();
     for flag in flags.chars() {
         match flag {
-            'g' | 's' => {}
+            'g' | 'q' => {}
+            other if ABOUT_LINES.contains(&other) => {}
             'c' => inner.retain(|other| other != 'i'),
             'i' | 'x' if inner.contains(flag) => {}
             'i' | 'x' => inner.push(flag),

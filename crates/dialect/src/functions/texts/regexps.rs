@@ -1,12 +1,13 @@
 //! Functions of regular expressions that PostgreSQL has and DataFusion lacks: `regexp_split_to_array`, and the lists
 //! behind `regexp_matches` and `regexp_split_to_table`, which return rows; and `regexp_substr`, `regexp_instr`, which
 //! has other arguments in DataFusion, and `regexp_count`, whose patterns have no look-around there. `regexp_pattern` is
-//! a computed pattern with the escapes of Rust's regular expressions.
+//! a computed pattern, or one with computed flags, with the escapes of Rust's regular expressions.
 
 use super::expressions::{Expression, ExpressionsOfRows};
 use crate::functions::base::plain::Plain;
 use crate::text::datafusion_errors::external;
 use crate::text::pattern_escapes::with_rust_escapes;
+use crate::text::pattern_flags::options_of;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, ListBuilder, StringArray, StringBuilder};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type};
@@ -28,7 +29,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
     let of_part: Vec<&[DataType]> = (2..=all.len()).map(|count| &all[..count]).collect();
     let of_count: [&[DataType]; 3] = [&[TEXT, TEXT], &[TEXT, TEXT, BIGINT], &[TEXT, TEXT, BIGINT, TEXT]];
     vec![
-        Plain::new("regexp_pattern", &[&[TEXT]], TEXT, rust_patterns).udf(),
+        Plain::new("regexp_pattern", &[&[TEXT], &[TEXT, TEXT]], TEXT, rust_patterns).udf(),
         Plain::new("regexp_substr", &of_part, TEXT, parts).udf(),
         Plain::new("regexp_instr", &of_position, BIGINT, positions).udf(),
         Plain::new("regexp_count", &of_count, BIGINT, counts).udf(),
@@ -38,8 +39,13 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
 }
 
 fn rust_patterns(args: &[ArrayRef]) -> Result<ArrayRef> {
-    let patterns = args[0].as_string::<i32>().iter();
-    let patterns = patterns.map(|pattern| pattern.map(with_rust_escapes).transpose());
+    let patterns = args[0].as_string::<i32>();
+    let Some(flags) = args.get(1).map(|flags| flags.as_string::<i32>()) else {
+        let patterns = patterns.iter().map(|pattern| pattern.map(with_rust_escapes).transpose());
+        return Ok(Arc::new(patterns.collect::<atsdb_core::Result<StringArray>>().map_err(external)?));
+    };
+    let written = |(pattern, flags): (&str, &str)| with_rust_escapes(&(options_of(flags)? + pattern));
+    let patterns = patterns.iter().zip(flags).map(|(pattern, flags)| pattern.zip(flags).map(written).transpose());
     Ok(Arc::new(patterns.collect::<atsdb_core::Result<StringArray>>().map_err(external)?))
 }
 
@@ -264,7 +270,7 @@ mod tests {
             let expected: ArrayRef = Arc::new(StringArray::from(wanted));
             assert_eq!(&found.as_list::<i32>().value(0), &expected, "{row:?}");
         }
-        assert!(split(&columns(&["a", "a", "g"])).is_err() && split(&columns(&["a", "a", "q"])).is_err());
+        assert!(split(&columns(&["a", "a", "g"])).is_err() && split(&columns(&["a", "a", "z"])).is_err());
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! ([`repeated_parts`](crate::workarounds::resources::repeated_parts)).
 
 use super::forms::item_comparisons::has_point;
+use super::forms::line_ends::computed_flags;
 use super::tokens::between::MARK;
 use crate::text::errors::too_complex;
 use crate::text::tree_walk::visit;
@@ -144,6 +145,7 @@ fn repeats_volatile(expr: &Expr, (first_times, other_times): (u64, u64)) -> bool
             false
         }
         Expr::AnyOp { left, .. } | Expr::AllOp { left, .. } => has_volatile_call(left.as_ref()),
+        Expr::Function(call) if let Some(flags) = computed_flags(call) => has_volatile_call(flags),
         other => has_volatile_call(other),
     }
 }
@@ -183,6 +185,8 @@ fn times(expr: &Expr) -> (u64, u64) {
             _ => (2, 5),
         },
         Expr::Function(Function { name, .. }) if name.to_string().eq_ignore_ascii_case("div") => (2, 2),
+        // The flags of a regular expression are written before its pattern, too.
+        Expr::Function(call) if computed_flags(call).is_some() => (1, 2),
         _ => (1, 1),
     }
 }

@@ -107,7 +107,7 @@ impl ScalarUDFImpl for RegexpReplace {
 }
 
 /// Whether DataFusion replaces as PostgreSQL does: the first match of a constant pattern without look-around and
-/// references to groups, by a constant without plain backslashes, which DataFusion cannot write.
+/// references to groups, with no flag but `i`, by a constant without plain backslashes, which DataFusion cannot write.
 fn is_of_datafusion(args: &[ColumnarValue]) -> bool {
     let is_constant_without = |at: usize, has: fn(&str) -> bool| match args.get(at) {
         Some(ColumnarValue::Scalar(text)) => !text_of(text).is_some_and(has),
@@ -116,7 +116,7 @@ fn is_of_datafusion(args: &[ColumnarValue]) -> bool {
     };
     is_constant_without(PATTERN, may_backtrack)
         && is_constant_without(REPLACEMENT, |written| translated(written).contains('\\'))
-        && is_constant_without(START, |flags| flags.contains('g'))
+        && is_constant_without(START, |flags| flags.contains(|letter| letter != 'i'))
 }
 
 /// Replaces by a constant pattern that has a [head](head_of). `None` if it has none, or if the replacement contains the

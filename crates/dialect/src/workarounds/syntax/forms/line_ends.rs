@@ -2,13 +2,14 @@
 //! and `s` say otherwise. DataFusion hands patterns to Rust's regular expressions, where a dot only does so with the
 //! flag `s`. So patterns get these flags, and `x` and `q`, which say how they are read. Flags and escapes have other
 //! letters there ([`with_rust_escapes`]): those of patterns in quotes are replaced here, and those of others where the
-//! pattern is computed.
+//! pattern is computed, or its flags are.
 //!
 //! No upstream issue known.
 
 use crate::text::pattern_escapes::with_rust_escapes;
-use crate::workarounds::syntax::{expression, set_first_argument};
-use atsdb_core::{Error, Result};
+use crate::text::pattern_flags::{ABOUT_LINES, options_of};
+use crate::workarounds::syntax::{expression, set_arguments, set_first_argument};
+use atsdb_core::Result;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value, ValueWithSpan,
 };
@@ -27,9 +28,6 @@ const FUNCTIONS: [(&str, usize, usize); 10] = [
     ("regexp_instr", 1, 5),
 ];
 
-/// The letters of flags that say how ends of lines are matched.
-const ABOUT_LINES: [char; 5] = ['n', 'm', 'p', 'w', 's'];
-
 /// The letters of flags that say whether case counts. The last one of them is meant.
 const ABOUT_CASE: [char; 2] = ['i', 'c'];
 
@@ -40,27 +38,14 @@ const NO_FLAGS: &str = "(?s)";
 pub(crate) fn match_line_ends(expr: &mut Expr) -> Result<()> {
     match expr {
         Expr::BinaryOp { op, right, .. } if is_match(op) => set_flags(right, NO_FLAGS),
-        Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) => {
-            let name = name.to_string().to_ascii_lowercase();
-            let Some((_, pattern, flags)) = FUNCTIONS.iter().find(|(known, ..)| *known == name) else { return Ok(()) };
-            // Behind the start and the number of a match.
-            let flags = if name == "regexp_replace" && list.args.len() > 4 { &5 } else { flags };
-            let of_pattern = match list.args.get_mut(*flags).and_then(literal) {
+        Expr::Function(call) => {
+            let computed = computed_flags(call).cloned();
+            let Some((pattern, flags)) = positions(call) else { return Ok(()) };
+            let FunctionArguments::List(list) = &mut call.args else { return Ok(()) };
+            let of_pattern = match list.args.get_mut(flags).and_then(literal) {
                 None => NO_FLAGS.to_owned(),
                 Some(letters) => {
-                    let about_lines = match letters.chars().rev().find(|letter| ABOUT_LINES.contains(letter)) {
-                        Some('n' | 'm') => "m",
-                        Some('p') => "p",
-                        Some('w') => "w",
-                        _ => "s",
-                    };
-                    let expanded = if letters.contains('x') { "x" } else { "" };
-                    // What follows this director stands for itself.
-                    let director = if letters.contains('q') { "***=" } else { "" };
-                    if !director.is_empty() && (about_lines != "s" || !expanded.is_empty()) {
-                        return Err(Error::invalid("invalid regular expression: invalid argument to regex function")
-                            .with_hint("the flag q goes together with c, g, i and s only"));
-                    }
+                    let of_pattern = options_of(letters)?;
                     let mut ignores_case = letters.chars().rfind(|letter| ABOUT_CASE.contains(letter)) == Some('i');
                     letters.retain(|letter| match letter {
                         'x' | 'c' | 'q' => false,
@@ -71,15 +56,47 @@ pub(crate) fn match_line_ends(expr: &mut Expr) -> Result<()> {
                     if letters.is_empty() && list.args.len() == flags + 1 {
                         list.args.pop();
                     }
-                    format!("(?{about_lines}{expanded}){director}")
+                    of_pattern
                 }
             };
-            match list.args.get_mut(*pattern) {
-                Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(pattern))) => set_flags(pattern, &of_pattern),
-                _ => Ok(()),
+            let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(pattern))) = list.args.get_mut(pattern) else {
+                return Ok(());
+            };
+            match computed {
+                Some(flags) => {
+                    let mut written = expression("regexp_pattern(NULL)")?;
+                    set_arguments(&mut written, vec![pattern.clone(), flags]);
+                    *pattern = written;
+                    Ok(())
+                }
+                None => set_flags(pattern, &of_pattern),
             }
         }
         _ => Ok(()),
+    }
+}
+
+/// The positions of the pattern and of the flags in a call of a function of regular expressions.
+fn positions(call: &Function) -> Option<(usize, usize)> {
+    let FunctionArguments::List(list) = &call.args else { return None };
+    let name = call.name.to_string().to_ascii_lowercase();
+    let (_, pattern, flags) = FUNCTIONS.iter().find(|(known, ..)| *known == name)?;
+    // Behind the start and the number of a match.
+    Some((*pattern, if name == "regexp_replace" && list.args.len() > 4 { 5 } else { *flags }))
+}
+
+/// The flags of such a call that are not in the statement. In `regexp_replace(text, pattern, replacement, x)` they may be
+/// a start instead, whose digits say nothing about the pattern.
+pub(crate) fn computed_flags(call: &Function) -> Option<&Expr> {
+    let (_, flags) = positions(call)?;
+    let FunctionArguments::List(list) = &call.args else { return None };
+    match list.args.get(flags)? {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(flags)) => match flags {
+            Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. }) => Some(flags),
+            Expr::Value(_) => None,
+            computed => Some(computed),
+        },
+        _ => None,
     }
 }
 
