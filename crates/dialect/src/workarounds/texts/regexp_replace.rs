@@ -116,7 +116,7 @@ fn is_of_datafusion(args: &[ColumnarValue]) -> bool {
     };
     is_constant_without(PATTERN, may_backtrack)
         && is_constant_without(REPLACEMENT, |written| translated(written).contains('\\'))
-        && is_constant_without(START, |flags| flags.contains(|letter| letter != 'i'))
+        && is_constant_without(START, |flags| flags.contains(|letter: char| letter != 'i'))
 }
 
 /// Replaces by a constant pattern that has a [head](head_of). `None` if it has none, or if the replacement contains the

@@ -85,8 +85,8 @@ fn positions(call: &Function) -> Option<(usize, usize)> {
     Some((*pattern, if name == "regexp_replace" && list.args.len() > 4 { 5 } else { *flags }))
 }
 
-/// The flags of such a call that are not in the statement. In `regexp_replace(text, pattern, replacement, x)` they may be
-/// a start instead, whose digits say nothing about the pattern.
+/// The flags of such a call that are not in the statement. In `regexp_replace(text, pattern, replacement, x)` they may
+/// be a start instead, whose digits say nothing about the pattern.
 pub(crate) fn computed_flags(call: &Function) -> Option<&Expr> {
     let (_, flags) = positions(call)?;
     let FunctionArguments::List(list) = &call.args else { return None };
