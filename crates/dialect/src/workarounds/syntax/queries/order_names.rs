@@ -1,8 +1,8 @@
 //! Names in `ORDER BY`. A name that stands alone means a column of the answer, and casts and calls have the names of
 //! their column and of their function. A name inside an expression means a column of the tables. DataFusion looks for
 //! either among the aliases first, and gives casts and calls other names. So an alias that hides a column from an
-//! expression gets a name of its own, and a name alone becomes the position of its cast or call. Beside groups and
-//! aggregates, DataFusion finds a position only if the item has an alias, so such an item gets one.
+//! expression gets a name of its own, and a name alone becomes the position of its cast or call. Beside groups,
+//! aggregates and `DISTINCT ON`, DataFusion finds a position only if the item has an alias, so such an item gets one.
 //!
 //! No upstream issue known.
 
@@ -207,10 +207,11 @@ fn count_unnamed(orders: &mut [OrderByExpr], select: &Select) {
     }
 }
 
-/// Names the items that `ORDER BY` counts in a SELECT with groups or aggregates: in a subquery as PostgreSQL does, and
-/// otherwise by their text.
+/// Names the items that `ORDER BY` counts in a SELECT with groups, aggregates or `DISTINCT ON`: in a subquery as
+/// PostgreSQL does, and otherwise by their text.
 fn name_counted(orders: &[OrderByExpr], select: &mut Select, is_nested: bool) {
-    if has_star(select) || !has_groups(select) {
+    let needs_names = has_groups(select) || matches!(select.distinct, Some(Distinct::On(_)));
+    if has_star(select) || !needs_names {
         return;
     }
     let name = |item: &SelectItem| match item {
