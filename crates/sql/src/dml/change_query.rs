@@ -206,7 +206,6 @@ impl Target {
                 .with_hint(format!("name the columns: RETURNING {other}.a, {other}.b")));
         }
         let mut returning = Returning::new(items, self.alias.value.clone());
-        returning.tell_apart(&self.table);
         if !others.is_empty() {
             returning.take_others(&self.table);
         }

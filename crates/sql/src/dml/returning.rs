@@ -3,6 +3,7 @@
 
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
+use atsdb_dialect::text::identifiers::Spellings;
 use atsdb_dialect::text::tree_walk::visit_outer_expressions_mut;
 use atsdb_dialect::workarounds::output_names::{distinct, text_of};
 use datafusion::sql::sqlparser::ast::{ExcludeSelectItem, Expr, Ident, ObjectName, SelectItem};
@@ -23,19 +24,34 @@ impl Returning {
         Self { items, alias, others: Vec::new() }
     }
 
-    /// Marks aliases that are also names of this table's columns, so that they may stand beside a star.
-    pub(crate) fn tell_apart(&mut self, table: &Table) {
-        let is_star = |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
+    /// The items as a SELECT list. Beside a star, aliases that are also names of this table's columns are marked, and
+    /// later stars are written as columns with marks, because no name may occur twice.
+    pub(crate) fn items_apart(&self, table: &Table, spellings: &Spellings) -> Vec<SelectItem> {
+        let (mut items, mut has_star) = (Vec::with_capacity(self.items.len()), false);
         if !self.items.iter().any(is_star) {
-            return;
+            return self.items.clone();
         }
-        for (position, item) in self.items.iter_mut().enumerate() {
-            if let SelectItem::ExprWithAlias { alias, .. } = item
-                && table.definition.position(&alias.value).is_ok()
-            {
-                *alias = distinct(&alias.value, position);
+        for (position, item) in self.items.iter().enumerate() {
+            match item {
+                SelectItem::ExprWithAlias { expr, alias } if table.definition.position(&alias.value).is_ok() => {
+                    let alias = distinct(&alias.value, position);
+                    items.push(SelectItem::ExprWithAlias { expr: expr.clone(), alias });
+                }
+                star if has_star && is_plain_star(star) => {
+                    let first = self.items.len() + items.len();
+                    let columns = table.definition.columns.iter().enumerate();
+                    items.extend(columns.map(|(at, column)| SelectItem::ExprWithAlias {
+                        expr: Expr::Identifier(Ident::new(spellings.spell(&column.name))),
+                        alias: distinct(&column.name, first + at),
+                    }));
+                }
+                other => {
+                    has_star |= is_star(other);
+                    items.push(other.clone());
+                }
             }
         }
+        items
     }
 
     /// The names of the values of other tables after the columns of a row.
@@ -88,6 +104,18 @@ impl Returning {
             hidden.extend(names.iter().cloned());
             options.opt_exclude = Some(ExcludeSelectItem::Multiple(hidden));
         }
+    }
+}
+
+fn is_star(item: &SelectItem) -> bool {
+    matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+}
+
+/// Whether an item is a star without `EXCLUDE` or the like after it.
+fn is_plain_star(item: &SelectItem) -> bool {
+    match item {
+        SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => *options == Default::default(),
+        _ => false,
     }
 }
 

@@ -64,7 +64,7 @@ impl Returning {
         let others: Vec<Field> = others.map(|field| field.as_ref().clone()).collect();
         let work_table = Arc::new(WorkTable::new(table, &others, spellings, rows)?);
         let mut query = work_query(&self.alias)?;
-        select_of(&mut query)?.projection.clone_from(&self.items);
+        select_of(&mut query)?.projection = self.items_apart(table, spellings);
         let (spellings, parameters) = (Arc::clone(spellings), parameters.clone());
         Ok(WorkQuery { query, spellings, work_table, more: None, parameters })
     }

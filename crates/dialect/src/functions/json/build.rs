@@ -240,13 +240,14 @@ fn texts_at(arrays: &ArrayRef, row: usize) -> Result<Option<Vec<Option<String>>>
     Ok(Some(texts))
 }
 
-/// The separator of the parts: with the second argument of `array_to_json` and `row_to_json` it is a new line.
-fn separator(call: &Call<'_>, row: usize) -> Result<&'static str> {
+/// The separator of the parts: if the second argument of `array_to_json` and `row_to_json` is true, it is a new line.
+/// `None` if the argument is NULL.
+fn separator(call: &Call<'_>, row: usize) -> Result<Option<&'static str>> {
     match call.arrays {
-        [_] => Ok(","),
+        [_] => Ok(Some(",")),
         [_, lines] => match lines.as_boolean_opt() {
-            Some(lines) if lines.is_valid(row) && lines.value(row) => Ok(",\n "),
-            Some(_) => Ok(","),
+            Some(lines) => Ok(lines.is_valid(row).then(|| if lines.value(row) { ",\n " } else { "," })),
+            None if lines.data_type().is_null() => Ok(None),
             None => exec_err!("{}: the second argument is true or false", call.function.name),
         },
         arrays => exec_err!("{} takes 1 or 2 arguments, not {}", call.function.name, arrays.len()),
@@ -257,7 +258,9 @@ fn separator(call: &Call<'_>, row: usize) -> Result<&'static str> {
 fn of_array(call: &Call<'_>, values: &[JsonValues], row: usize) -> Result<Option<String>> {
     let separator = separator(call, row)?;
     match values.first() {
-        Some(value) if value.are_lists() || value.is_null(row) => Ok(written(value, row, separator)),
+        Some(value) if value.are_lists() || value.is_null(row) => {
+            Ok(separator.and_then(|separator| written(value, row, separator)))
+        }
         _ => exec_err!("array_to_json takes an array"),
     }
 }
@@ -266,7 +269,9 @@ fn of_array(call: &Call<'_>, values: &[JsonValues], row: usize) -> Result<Option
 fn of_row(call: &Call<'_>, values: &[JsonValues], row: usize) -> Result<Option<String>> {
     let separator = separator(call, row)?;
     match values.first() {
-        Some(value) if value.are_rows() || value.is_null(row) => Ok(written(value, row, separator)),
+        Some(value) if value.are_rows() || value.is_null(row) => {
+            Ok(separator.and_then(|separator| written(value, row, separator)))
+        }
         _ => Err(wrong("row_to_json takes a row".to_owned(), "write json_build_object('name', value)".to_owned())),
     }
 }

@@ -32,14 +32,17 @@ const OTHER_NAMES: [(&str, &str); 8] = [
 const PARTS_OF_TIMES: [&str; 9] = ["year", "quarter", "month", "week", "day", "dayofyear", "hour", "minute", "second"];
 
 /// Types whose names are also functions that cast, and the types as a cast has them.
-const CASTS: [(&str, &str); 10] = [
+const CASTS: [(&str, &str); 13] = [
     ("bool", "BOOLEAN"),
+    ("bytea", "BYTEA"),
     ("date", "DATE"),
     ("float4", "REAL"),
     ("float8", "DOUBLE PRECISION"),
     ("int2", "SMALLINT"),
     ("int4", "INT"),
     ("int8", "BIGINT"),
+    ("json", "JSON"),
+    ("jsonb", "JSONB"),
     ("text", "TEXT"),
     ("timestamp", "TIMESTAMP"),
     ("timestamptz", "TIMESTAMPTZ"),

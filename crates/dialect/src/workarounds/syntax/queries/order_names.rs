@@ -1,8 +1,8 @@
 //! Names in `ORDER BY`. A name that stands alone means a column of the answer, and casts and calls have the names of
 //! their column and of their function. A name inside an expression means a column of the tables. DataFusion looks for
 //! either among the aliases first, and gives casts and calls other names. So an alias that hides a column from an
-//! expression gets a name of its own, and a name alone becomes the position of its cast or call. Beside groups and
-//! aggregates, DataFusion finds a position only if the item has an alias, so such an item gets one.
+//! expression gets a name of its own, and a name alone becomes the position of its cast or call. Beside groups,
+//! aggregates and `DISTINCT ON`, DataFusion finds a position only if the item has an alias, so such an item gets one.
 //!
 //! No upstream issue known.
 
@@ -179,37 +179,54 @@ fn name_that_hides(item: &SelectItem) -> Option<Ident> {
 }
 
 /// Writes a name alone as the position of the only item that it means, if that is not a column, and an expression that
-/// is an item as the position of it.
-fn count_unnamed(orders: &mut [OrderByExpr], select: &Select) {
+/// is an item as the position of it. In `DISTINCT ON` and beside it, only names.
+fn count_unnamed(orders: &mut [OrderByExpr], select: &mut Select) {
+    if has_star(select) {
+        return;
+    }
+    let mut distinct = select.distinct.take();
+    let number = |position: usize| Expr::value(Value::Number((position + 1).to_string(), false));
+    for order in orders {
+        let position = match alone(&order.expr) {
+            Some(wanted) => position_of(wanted, select),
+            None if matches!(distinct, Some(Distinct::On(_))) => None,
+            None => select.projection.iter().position(|item| is_item(item, &order.expr, select)),
+        };
+        if let Some(position) = position {
+            order.expr = number(position);
+        }
+    }
+    if let Some(Distinct::On(exprs)) = &mut distinct {
+        for expr in exprs {
+            if let Some(position) = alone(expr).and_then(|wanted| position_of(wanted, select)) {
+                *expr = number(position);
+            }
+        }
+    }
+    select.distinct = distinct;
+}
+
+/// The position of the only item that a name means; `None` if that is a column.
+fn position_of(wanted: &Ident, select: &Select) -> Option<usize> {
     let name = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(expr) => result_name(expr),
         SelectItem::ExprWithAlias { alias, .. } => Some(alias.clone()),
         _ => None,
     };
-    if has_star(select) || matches!(select.distinct, Some(Distinct::On(_))) {
-        return;
-    }
-    for order in orders {
-        let Some(wanted) = alone(&order.expr) else {
-            if let Some(position) = select.projection.iter().position(|item| is_item(item, &order.expr, select)) {
-                order.expr = Expr::value(Value::Number((position + 1).to_string(), false));
-            }
-            continue;
-        };
-        let is_meant = |item: &SelectItem| name(item).is_some_and(|name| same_name(&name.value, &wanted.value));
-        let mut meant = select.projection.iter().enumerate().filter(|(_, item)| is_meant(item));
-        if let (Some((position, SelectItem::UnnamedExpr(expr))), None) = (meant.next(), meant.next())
-            && !is_column(expr, wanted)
-        {
-            order.expr = Expr::value(Value::Number((position + 1).to_string(), false));
-        }
+    let is_meant = |item: &SelectItem| name(item).is_some_and(|name| same_name(&name.value, &wanted.value));
+    let mut meant = select.projection.iter().enumerate().filter(|(_, item)| is_meant(item));
+    match (meant.next(), meant.next()) {
+        (Some((position, SelectItem::UnnamedExpr(expr))), None) if !is_column(expr, wanted) => Some(position),
+        _ => None,
     }
 }
 
-/// Names the items that `ORDER BY` counts in a SELECT with groups or aggregates: in a subquery as PostgreSQL does, and
-/// otherwise by their text.
+/// Names the items that `ORDER BY` counts in a SELECT with groups, aggregates or `DISTINCT ON`: in a subquery as
+/// PostgreSQL does, and otherwise by their text.
 fn name_counted(orders: &[OrderByExpr], select: &mut Select, is_nested: bool) {
-    if has_star(select) || !has_groups(select) {
+    // What a number after a star counts is not known.
+    let known = select.projection.iter().take_while(|item| !is_star(item)).count();
+    if !has_groups(select) && !matches!(select.distinct, Some(Distinct::On(_))) {
         return;
     }
     let name = |item: &SelectItem| match item {
@@ -218,7 +235,7 @@ fn name_counted(orders: &[OrderByExpr], select: &mut Select, is_nested: bool) {
         _ => None,
     };
     let names: Vec<Ident> = select.projection.iter().filter_map(name).collect();
-    for position in orders.iter().filter_map(|order| counted(&order.expr)) {
+    for position in orders.iter().filter_map(|order| counted(&order.expr)).filter(|position| *position < known) {
         let Some(item) = select.projection.get_mut(position) else { continue };
         let expr = match item {
             // A column and a cast have names already.
@@ -247,9 +264,11 @@ fn counted(expr: &Expr) -> Option<usize> {
 }
 
 fn has_star(select: &Select) -> bool {
-    select.projection.iter().any(|item| {
-        matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) | SelectItem::ExprWithAliases { .. })
-    })
+    select.projection.iter().any(is_star)
+}
+
+fn is_star(item: &SelectItem) -> bool {
+    matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) | SelectItem::ExprWithAliases { .. })
 }
 
 /// Whether the rows of a SELECT are groups that it names, or are computed by an aggregate in its items.

@@ -10,9 +10,9 @@ use crate::workarounds::syntax::binary;
 use crate::workarounds::syntax::rows::rows_of_functions::is_table_function;
 use atsdb_core::Error;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
-    OrderBy, ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
-    TableWithJoins, VisitMut, WildcardAdditionalOptions,
+    BinaryOperator, Distinct, ExcludeSelectItem, Expr, GroupByExpr, Ident, Join, JoinConstraint, JoinOperator,
+    ObjectName, OrderBy, ReplaceSelectElement, ReplaceSelectItem, Select, SelectItem, SelectItemQualifiedWildcardKind,
+    TableFactor, TableWithJoins, VisitMut, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -53,8 +53,11 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
     }
     merged.replace_in(&mut select.having);
     merged.replace_in(&mut select.qualify);
-    // In ORDER BY a name refers to a column of the answer first, and only then to one of a table.
+    // In ORDER BY and DISTINCT ON a name refers to a column of the answer first, and only then to one of a table.
     merged.columns.retain(|column| !select.projection.iter().any(|item| is_called(item, &column.name)));
+    if let Some(Distinct::On(columns)) = &mut select.distinct {
+        merged.replace_in(columns);
+    }
     if let Some(order) = order {
         merged.replace_in(order);
     }
