@@ -2,6 +2,7 @@
 //!
 //! It is TOML without tables: a name, `=`, and a text, a number, `true` or `false` on each line.
 
+use crate::args::clap_message::message_of;
 use atsdb::name::nearest_name;
 use atsdb::{Error, ErrorKind, Result};
 use clap::{Arg, ArgAction, Command, Id};
@@ -81,9 +82,7 @@ fn apply(mut command: Command, path: &Path, text: &str) -> Result<Command> {
         if let Some(argument) = argument_of_serve(&command, id) {
             let check = Command::new("check").arg(with_default(argument).env(None::<&str>));
             if let Err(error) = check.try_get_matches_from(["check"]) {
-                let text = error.to_string();
-                let first = text.lines().next().unwrap_or_default();
-                return Err(wrong(line, first.strip_prefix("error: ").unwrap_or(first).to_owned()));
+                return Err(wrong(line, message_of(&error)));
             }
         }
         command = command.mut_subcommand("serve", |serve| serve.mut_arg(id, with_default));
@@ -188,8 +187,8 @@ mod tests {
             ("pg = 'off'\npg = 'off'", "line 2: pg is set twice"),
             ("read-only = 'yes'", "line 1: read-only takes true or false, not yes"),
             ("pg = true", "line 1: pg takes a text or a number, not true"),
-            ("connections = 'many'", "line 1: invalid value 'many' for '--connections <N>'"),
-            ("log-level = 'loud'", "line 1: invalid value 'loud'"),
+            ("connections = 'many'", "line 1: invalid value 'many' for '--connections <N>': write a whole number"),
+            ("log-level = 'loud'", "line 1: invalid value 'loud' for '--log-level <LEVEL>' [possible values: "),
         ] {
             let error = parsed(text, &["air.db"]).unwrap_err();
             assert!(error.message().contains(expected), "{text}: {}", error.message());

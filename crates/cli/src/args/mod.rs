@@ -3,6 +3,7 @@
 //! commands.
 
 mod arrange;
+mod clap_message;
 mod cli;
 mod config;
 mod copy;

@@ -1,6 +1,7 @@
 //! Parses the command line, and reports errors in it.
 
 use crate::args::arrange::{arranged, innermost_command, no_verb, word_position};
+use crate::args::clap_message::message_of;
 use crate::args::cli::{Cli, Command};
 use crate::args::config::with_config;
 use crate::args::import::ImportArgs;
@@ -12,10 +13,8 @@ use atsdb::name::nearest_name;
 use atsdb_export::write_error;
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};
-use std::error::Error as _;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::num::{IntErrorKind, ParseIntError};
 use std::path::Path;
 
 /// Parses the command line. Help and version are printed here, and end the program.
@@ -115,18 +114,6 @@ fn usage_error(arguments: &[OsString], error: &clap::Error) -> Error {
 /// The error of an argument of a command. `name` is the command's, as it is typed.
 fn argument_error(command: &clap::Command, name: &str, error: &clap::Error) -> Error {
     let text = error.render().to_string();
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    let message: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.starts_with("tip:")).collect();
-    let end = message.iter().position(|line| line.starts_with("Usage:")).unwrap_or(message.len());
-    let mut message = message[..end]
-        .iter()
-        .filter(|line| !line.is_empty() && !line.starts_with("For more information"))
-        .copied()
-        .collect::<Vec<_>>()
-        .join(" ");
-    if let Some(number) = error.source().and_then(|source| source.downcast_ref::<ParseIntError>()) {
-        message = message.replace(&number.to_string(), in_words(number));
-    }
     let suggestion = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .into_iter()
         .find_map(|kind| context(error, kind));
@@ -137,7 +124,7 @@ fn argument_error(command: &clap::Command, name: &str, error: &clap::Error) -> E
         (None, None, Some(usage)) => format!("usage: {usage}; {name} --help shows more"),
         (None, None, None) => format!("{name} --help shows more"),
     };
-    Error::usage(message).with_hint(hint)
+    Error::usage(message_of(error)).with_hint(hint)
 }
 
 /// An argument too many that may be the name of the file to write, if the command writes one.
@@ -146,14 +133,6 @@ fn file_without_flag(command: &clap::Command, error: &clap::Error) -> Option<Str
     let is_unknown = error.kind() == ClapErrorKind::UnknownArgument;
     let is_file = |file: &String| Format::of_path(Path::new(file)).is_some();
     context(error, ContextKind::InvalidArg).filter(|file| is_unknown && writes_file && is_file(file))
-}
-
-/// Why a text is not an integer.
-fn in_words(error: &ParseIntError) -> &'static str {
-    match error.kind() {
-        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "the number is too large",
-        _ => "write a whole number",
-    }
 }
 
 /// What clap knows about an error: the first text of a sort.
