@@ -241,6 +241,7 @@ pub fn register_functions(context: &SessionContext, memory_bytes: usize) {
     aggregates::extremes::register(context);
     resources::first_values::register(context);
     aggregates::collected_order::register(context);
+    aggregates::joined_bytes::register(context);
     texts::letter_cases::register(context);
     texts::regexp_like::register(context);
     texts::regexp_match::register(context);

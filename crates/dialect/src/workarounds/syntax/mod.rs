@@ -75,7 +75,7 @@ fn expression_of(item: &SelectItem) -> Option<&Expr> {
 }
 
 /// Returns whether an expression is NULL itself.
-fn is_null(expr: &Expr) -> bool {
+pub(super) fn is_null(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(ValueWithSpan { value: Value::Null, .. }))
 }
 

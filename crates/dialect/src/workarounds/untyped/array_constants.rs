@@ -6,15 +6,15 @@
 //! beside an array of floats.
 //!
 //! `ARRAY[...]` becomes a call of a function, because DataFusion plans its elements without the outer queries, whose
-//! columns they may mention.
+//! columns they may mention. A constant beside a cast to bytes becomes such a cast: `ARRAY['\x01'::bytea, NULL]`.
 //!
 //! Waits for [#23041](https://github.com/apache/datafusion/issues/23041) (constants).
 
 use crate::text::tree_walk::{visit_expressions, visit_expressions_mut};
-use crate::workarounds::syntax::{expression, set_arguments};
+use crate::workarounds::syntax::{expression, is_null, set_arguments};
 use datafusion::sql::sqlparser::ast::{
-    Array, BinaryOperator, CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement, Value,
-    ValueWithSpan,
+    Array, BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Statement, Value, ValueWithSpan,
 };
 use std::ops::ControlFlow;
 
@@ -51,6 +51,7 @@ pub fn write_array_constants(statement: &mut Statement) {
             }
             Expr::Function(function) => in_arguments(function),
             Expr::Array(Array { elem, .. }) if !elem.is_empty() => {
+                cast_to_bytes(elem);
                 if let Ok(mut call) = expression("make_array(NULL)") {
                     set_arguments(&mut call, std::mem::take(elem));
                     *expr = call;
@@ -60,6 +61,26 @@ pub fn write_array_constants(statement: &mut Statement) {
         }
         ControlFlow::<()>::Continue(())
     });
+}
+
+/// Casts the constants among the elements of an array to bytes if another element is such a cast. DataFusion knows no
+/// type that bytes have in common with anything else.
+fn cast_to_bytes(elements: &mut [Expr]) {
+    let Some(of_bytes) = elements.iter().find_map(type_of_bytes).cloned() else { return };
+    for element in elements.iter_mut().filter(|element| is_null(element) || text(element).is_some()) {
+        let constant = Box::new(std::mem::replace(element, Expr::value(Value::Null)));
+        let (kind, data_type) = (CastKind::Cast, of_bytes.clone());
+        *element = Expr::Cast { kind, expr: constant, data_type, array: false, format: None };
+    }
+}
+
+/// The type that an expression is cast to, if its values are bytes.
+fn type_of_bytes(expr: &Expr) -> Option<&DataType> {
+    match expr {
+        Expr::Nested(inner) => type_of_bytes(inner),
+        Expr::Cast { data_type: of @ (DataType::Bytea | DataType::Blob(None)), .. } => Some(of),
+        _ => None,
+    }
 }
 
 fn in_arguments(function: &mut Function) {

@@ -81,9 +81,12 @@ fn write_catalogue_type(data_type: &mut DataType) {
 /// The `oid` that a negative number of 32 bits is, which PostgreSQL counts back from the end.
 fn oid_of_negative(expr: &Expr) -> Option<Expr> {
     let digits = match expr {
-        Expr::Nested(inner) | Expr::Cast { expr: inner, data_type: DataType::Int(None), .. } => {
-            return oid_of_negative(inner);
-        }
+        Expr::Nested(inner)
+        | Expr::Cast {
+            expr: inner,
+            data_type: DataType::Int(None) | DataType::Integer(None) | DataType::Int4(None),
+            ..
+        } => return oid_of_negative(inner),
         Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => text.trim().strip_prefix('-')?,
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
             Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits,
