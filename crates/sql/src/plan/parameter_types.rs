@@ -141,33 +141,8 @@ impl InferredTypes {
             Expr::ScalarFunction(ScalarFunction { func, args }) if OF_ONE_TYPE.contains(&func.name()) => {
                 self.note_arguments(args.iter().collect(), inputs);
             }
-            Expr::ScalarFunction(ScalarFunction { func, args }) => {
-                if let Some(form) = TextForm::of_cast(func.name()) {
-                    args.iter().for_each(|arg| self.note_as(arg, &form.data_type(), Some(form)));
-                }
-                for (position, arg) in args.iter().enumerate() {
-                    if let Some(data_type) = argument_type(func.name(), args.len(), position) {
-                        self.note(arg, &data_type);
-                    }
-                }
-                self.note_elements(func.name(), args, inputs);
-                match (func.name(), args.as_slice()) {
-                    ("generate_series", _) => self.note_series(args, inputs),
-                    ("width_bucket", [numbers @ .., _]) if numbers.len() == 3 => self.note_numbers(numbers, inputs),
-                    _ => {}
-                }
-            }
-            Expr::WindowFunction(call) if call.fun.name() == "ntile" => {
-                call.params.args.iter().for_each(|count| self.note(count, &DataType::Int32));
-            }
-            Expr::WindowFunction(call) if OF_OTHER_ROWS.contains(&call.fun.name()) => {
-                if let [value, distance, default @ ..] = call.params.args.as_slice() {
-                    self.note(distance, &DataType::Int32);
-                    if let Some(data_type) = known_type(value, inputs) {
-                        default.iter().for_each(|default| self.note(default, &data_type));
-                    }
-                }
-            }
+            Expr::ScalarFunction(ScalarFunction { func, args }) => self.of_function(func.name(), args, inputs),
+            Expr::WindowFunction(call) => self.of_window_function(call.fun.name(), &call.params.args, inputs),
             Expr::Not(condition) => self.note(condition, &DataType::Boolean),
             Expr::Case(Case { expr, when_then_expr, else_expr }) => {
                 let whens = when_then_expr.iter().map(|(when, _)| when.as_ref());
@@ -184,6 +159,38 @@ impl InferredTypes {
             Expr::Placeholder(placeholder) => {
                 if let Some(field) = &placeholder.field {
                     self.note_as(expr, field.data_type(), TextForm::of_field(field));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Infers the types of parameters that are arguments of a function.
+    fn of_function(&mut self, function: &str, arguments: &[Expr], inputs: &DFSchema) {
+        if let Some(form) = TextForm::of_cast(function) {
+            arguments.iter().for_each(|argument| self.note_as(argument, &form.data_type(), Some(form)));
+        }
+        for (position, argument) in arguments.iter().enumerate() {
+            if let Some(data_type) = argument_type(function, arguments.len(), position) {
+                self.note(argument, &data_type);
+            }
+        }
+        self.note_elements(function, arguments, inputs);
+        match (function, arguments) {
+            ("generate_series", _) => self.note_series(arguments, inputs),
+            ("width_bucket", [numbers @ .., _]) if numbers.len() == 3 => self.note_numbers(numbers, inputs),
+            _ => {}
+        }
+    }
+
+    /// Infers the types of parameters that are arguments of a window function.
+    fn of_window_function(&mut self, function: &str, arguments: &[Expr], inputs: &DFSchema) {
+        match (function, arguments) {
+            ("ntile", counts) => counts.iter().for_each(|count| self.note(count, &DataType::Int32)),
+            (name, [value, distance, default @ ..]) if OF_OTHER_ROWS.contains(&name) => {
+                self.note(distance, &DataType::Int32);
+                if let Some(data_type) = known_type(value, inputs) {
+                    default.iter().for_each(|default| self.note(default, &data_type));
                 }
             }
             _ => {}
