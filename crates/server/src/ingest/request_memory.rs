@@ -49,7 +49,7 @@ impl RequestMemory {
 
 impl MemoryReservation {
     /// Enlarges the reservation to this many bytes, and waits for it if necessary. A request larger than the
-    /// total gets the total. A request is not refused as long as [parts](Self::split_off) of it return their memory.
+    /// total gets the total. A request with [parts](Self::split_off) is not refused: they will free their memory.
     pub(crate) async fn grow(&mut self, byte_count: usize) -> Result<(), Full> {
         let missing = self.missing(byte_count)?;
         if missing == 0 {

@@ -8,7 +8,7 @@ use atsdb_dialect::functions::session::advisory_locks::lock_argument_type;
 use atsdb_dialect::functions::session::sleep::SLEEP;
 use atsdb_dialect::text::params::number;
 use atsdb_dialect::text::plan_walk::{DynPlanWalk, DynWalk};
-use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field};
+use datafusion::arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, IntervalUnit, TimeUnit};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{Between, Case, InList, ScalarFunction};
@@ -22,6 +22,9 @@ const OF_ONE_TYPE: [&str; 8] =
 
 /// Window functions of a value, the distance or the number of its row, and perhaps a value in place of a missing one.
 const OF_OTHER_ROWS: [&str; 3] = ["lag", "lead", "nth_value"];
+
+/// The type of numbers of any digits: a value keeps the digits for which its type has no room.
+pub(crate) const NUMERIC: DataType = DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0);
 
 /// The digits after the point that an array of decimals has at least if it is a parameter.
 const DECIMAL_SCALE_MIN: i8 = 10;
@@ -139,25 +142,8 @@ impl InferredTypes {
             Expr::ScalarFunction(ScalarFunction { func, args }) if OF_ONE_TYPE.contains(&func.name()) => {
                 self.note_arguments(args.iter().collect(), inputs);
             }
-            Expr::ScalarFunction(ScalarFunction { func, args }) => {
-                if let Some(form) = TextForm::of_cast(func.name()) {
-                    args.iter().for_each(|arg| self.note_as(arg, &form.data_type(), Some(form)));
-                }
-                for (position, arg) in args.iter().enumerate() {
-                    if let Some(data_type) = argument_type(func.name(), args.len(), position) {
-                        self.note(arg, &data_type);
-                    }
-                }
-                self.note_elements(func.name(), args, inputs);
-            }
-            Expr::WindowFunction(call) if OF_OTHER_ROWS.contains(&call.fun.name()) => {
-                if let [value, distance, default @ ..] = call.params.args.as_slice() {
-                    self.note(distance, &DataType::Int32);
-                    if let Some(data_type) = known_type(value, inputs) {
-                        default.iter().for_each(|default| self.note(default, &data_type));
-                    }
-                }
-            }
+            Expr::ScalarFunction(ScalarFunction { func, args }) => self.of_function(func.name(), args, inputs),
+            Expr::WindowFunction(call) => self.of_window_function(call.fun.name(), &call.params.args, inputs),
             Expr::Not(condition) => self.note(condition, &DataType::Boolean),
             Expr::Case(Case { expr, when_then_expr, else_expr }) => {
                 let whens = when_then_expr.iter().map(|(when, _)| when.as_ref());
@@ -174,6 +160,38 @@ impl InferredTypes {
             Expr::Placeholder(placeholder) => {
                 if let Some(field) = &placeholder.field {
                     self.note_as(expr, field.data_type(), TextForm::of_field(field));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Infers the types of parameters that are arguments of a function.
+    fn of_function(&mut self, function: &str, arguments: &[Expr], inputs: &DFSchema) {
+        if let Some(form) = TextForm::of_cast(function) {
+            arguments.iter().for_each(|argument| self.note_as(argument, &form.data_type(), Some(form)));
+        }
+        for (position, argument) in arguments.iter().enumerate() {
+            if let Some(data_type) = argument_type(function, arguments.len(), position) {
+                self.note(argument, &data_type);
+            }
+        }
+        self.note_elements(function, arguments, inputs);
+        match (function, arguments) {
+            ("generate_series", _) => self.note_series(arguments, inputs),
+            ("width_bucket", [numbers @ .., _]) if numbers.len() == 3 => self.note_numbers(numbers, inputs),
+            _ => {}
+        }
+    }
+
+    /// Infers the types of parameters that are arguments of a window function.
+    fn of_window_function(&mut self, function: &str, arguments: &[Expr], inputs: &DFSchema) {
+        match (function, arguments) {
+            ("ntile", counts) => counts.iter().for_each(|count| self.note(count, &DataType::Int32)),
+            (name, [value, distance, default @ ..]) if OF_OTHER_ROWS.contains(&name) => {
+                self.note(distance, &DataType::Int32);
+                if let Some(data_type) = known_type(value, inputs) {
+                    default.iter().for_each(|default| self.note(default, &data_type));
                 }
             }
             _ => {}
@@ -227,6 +245,7 @@ impl InferredTypes {
             ("array_prepend", [element, array]) => (array, std::slice::from_ref(element), &[]),
             ("array_replace" | "array_replace_all", [array, elements @ ..]) => (array, elements, &[]),
             ("array_length", [array, dimensions @ ..]) => (array, &[], dimensions),
+            ("width_bucket", [element, bounds]) => (bounds, std::slice::from_ref(element), &[]),
             (
                 "array_append" | "array_has" | "array_position" | "array_positions" | "array_remove"
                 | "array_remove_all",
@@ -250,6 +269,36 @@ impl InferredTypes {
             _ => {}
         }
         positions.iter().for_each(|position| self.note(position, &DataType::Int32));
+    }
+
+    /// Notes the types of parameters in a series: two times of one type and a step, or numbers of one type.
+    fn note_series(&mut self, arguments: &[Expr], inputs: &DFSchema) {
+        let known = arguments.iter().filter_map(|argument| match argument {
+            Expr::Literal(ScalarValue::Int64(Some(number)), _) if i32::try_from(*number).is_ok() => {
+                Some(DataType::Int32)
+            }
+            other => known_type(other, inputs),
+        });
+        let known: Vec<DataType> = known.collect();
+        let time = known.iter().find(|data_type| matches!(data_type, DataType::Timestamp(..) | DataType::Date32));
+        match (time, arguments) {
+            (Some(time), [first, last, step]) => {
+                [first, last].into_iter().for_each(|bound| self.note(bound, time));
+                self.note(step, &DataType::Interval(IntervalUnit::MonthDayNano));
+            }
+            _ => {
+                let number = number_in_series(&known);
+                arguments.iter().for_each(|argument| self.note(argument, &number));
+            }
+        }
+    }
+
+    /// Notes the type of parameters among numbers that are decimals if one of them is, and otherwise floats.
+    fn note_numbers(&mut self, numbers: &[Expr], inputs: &DFSchema) {
+        let known: Vec<DataType> = numbers.iter().filter_map(|number| known_type(number, inputs)).collect();
+        let are_decimals = known.iter().any(DataType::is_decimal) && !known.iter().any(DataType::is_floating);
+        let data_type = if are_decimals { NUMERIC } else { DataType::Float64 };
+        numbers.iter().for_each(|number| self.note(number, &data_type));
     }
 
     /// Notes the type of a parameter whose least or greatest element is compared: `x > ANY ($1)` is planned so.
@@ -306,6 +355,20 @@ impl InferredTypes {
     }
 }
 
+/// The type of parameters in a series of numbers whose other arguments have these types. As in PostgreSQL, they are
+/// INTs beside INTs.
+pub(crate) fn number_in_series(others: &[DataType]) -> DataType {
+    use DataType::{Int8, Int16, Int32, UInt8, UInt16};
+    let is_int = |data_type: &DataType| matches!(data_type, Int8 | Int16 | Int32 | UInt8 | UInt16);
+    if others.iter().any(DataType::is_decimal) {
+        NUMERIC
+    } else if !others.is_empty() && others.iter().all(is_int) {
+        DataType::Int32
+    } else {
+        DataType::Int64
+    }
+}
+
 /// The type that a parameter has in PostgreSQL as the argument of a function at a position, from 0. `None` if it takes
 /// texts there, or if its other arguments decide.
 fn argument_type(function: &str, argument_count: usize, position: usize) -> Option<DataType> {
@@ -315,7 +378,16 @@ fn argument_type(function: &str, argument_count: usize, position: usize) -> Opti
         | ("split_part", 2)
         | ("overlay", 2 | 3)
         | ("chr", 0)
+        | ("width_bucket", 3)
         | ("make_date", _) => Some(DataType::Int32),
+        ("int4range", 0 | 1) if argument_count > 1 => Some(DataType::Int32),
+        ("int8range", 0 | 1) if argument_count > 1 => Some(DataType::Int64),
+        ("numrange", 0 | 1) if argument_count > 1 => Some(NUMERIC),
+        ("daterange", 0 | 1) if argument_count > 1 => Some(DataType::Date32),
+        ("tsrange", 0 | 1) if argument_count > 1 => Some(DataType::Timestamp(TimeUnit::Microsecond, None)),
+        ("tstzrange", 0 | 1) if argument_count > 1 => {
+            Some(DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())))
+        }
         ("regexp_replace", 3 | 4) if argument_count > 4 => Some(DataType::Int32),
         (SLEEP | "setseed" | "power" | "atan2" | "log", _) => Some(DataType::Float64),
         (

@@ -4,16 +4,17 @@ use super::explain::ExplainOptions;
 use super::query::Query;
 use super::statement_query::StatementQuery;
 use super::with_rows::StepRequest;
+use crate::ddl::type_names::column_type;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
 use crate::plan::computed::computed_columns;
 use crate::plan::names::{StatementTables, open_plan};
-use crate::plan::parameter_types::{AssignedType, InferredTypes, TextForm};
+use crate::plan::parameter_types::{AssignedType, InferredTypes, NUMERIC, TextForm, number_in_series};
 use crate::plan::rollups::Focus;
 use crate::plan::work_table::WorkQuery;
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::{DataType, IntervalUnit, SchemaRef, TimeUnit};
 use atsdb_codec::{logical_field, logical_type};
-use atsdb_core::{Column, Result};
+use atsdb_core::{Column, ColumnId, Result};
 use atsdb_dialect::parse::frame_parameters::frame_offsets;
 use atsdb_dialect::parse::headings::Headings;
 use atsdb_dialect::parse::parameter_types::close_parameters;
@@ -24,7 +25,8 @@ use atsdb_dialect::text::tree_walk::visit;
 use atsdb_engine::ReadSnapshot;
 use datafusion::execution::session_state::SessionState;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, Statement as Ast, TableFactor, Value, ValueWithSpan, Visitor,
+    DataType as SqlType, Expr, FunctionArg, FunctionArgExpr, Statement as Ast, TableFactor, TimezoneInfo,
+    UnaryOperator, Value, ValueWithSpan, Visitor,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -103,13 +105,14 @@ fn planned(
         Ast::Query(query) => Headings::take(query, &spellings),
         _ => Headings::default(),
     };
-    let counts = [counts_of_functions(&statement), frame_offsets(&statement)].concat();
+    let offsets = frame_offsets(&statement).into_iter().map(|id| (id, DataType::Int64));
+    let written: Vec<(String, DataType)> = arguments_of_functions(&statement).into_iter().chain(offsets).collect();
     let describe = || {
         let own_tables = StatementTables { work_table: work_table.as_ref(), files: &files };
         let plan = open_plan(statement, state, snapshot, &spellings, own_tables, &parameters)?;
         let mut types = InferredTypes::of(parameters.types());
         types.infer(&plan, columns)?;
-        counts.iter().for_each(|id| types.note_id(id, &DataType::Int64));
+        written.iter().for_each(|(id, data_type)| types.note_id(id, data_type));
         let parameters = Parameters::Types(types.types.as_slice().into());
         let plan = close_parameters(plan, &parameters)?;
         let computed = computed_columns(&plan);
@@ -132,10 +135,11 @@ fn planned(
     })
 }
 
-/// Parameters that are arguments of functions that return rows, such as `generate_series(1, $1)`.
-fn counts_of_functions(statement: &Ast) -> Vec<String> {
-    struct CountParameters(Vec<String>);
-    impl Visitor for CountParameters {
+/// Parameters that are arguments of functions in FROM, such as `generate_series(1, $1)`, with their types: that of a
+/// cast, or else that of a number.
+fn arguments_of_functions(statement: &Ast) -> Vec<(String, DataType)> {
+    struct ArgumentTypes(Vec<(String, DataType)>);
+    impl Visitor for ArgumentTypes {
         type Break = ();
 
         fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
@@ -144,19 +148,55 @@ fn counts_of_functions(statement: &Ast) -> Vec<String> {
                 TableFactor::Function { args, .. } => args.as_slice(),
                 _ => &[],
             };
-            for arg in args {
-                if let FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(ValueWithSpan {
-                    value: Value::Placeholder(id),
-                    ..
-                }))) = arg
-                {
-                    self.0.push(id.clone());
-                }
-            }
+            let args = args.iter().filter_map(|arg| match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+                _ => None,
+            });
+            let args: Vec<&Expr> = args.collect();
+            let others: Vec<DataType> = args.iter().filter_map(|arg| written_type(arg)).collect();
+            let number = number_in_series(&others);
+            self.0.extend(args.into_iter().filter_map(|arg| match arg {
+                Expr::Cast { expr, .. } => Some((parameter(expr)?.to_owned(), written_type(arg)?)),
+                arg => Some((parameter(arg)?.to_owned(), number.clone())),
+            }));
             ControlFlow::Continue(())
         }
     }
-    let mut found = CountParameters(Vec::new());
+    let mut found = ArgumentTypes(Vec::new());
     let _ = visit(statement, &mut found);
     found.0
+}
+
+fn parameter(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::Placeholder(id), .. }) => Some(id),
+        _ => None,
+    }
+}
+
+/// The type of a number, as in PostgreSQL, or of a cast.
+fn written_type(expr: &Expr) -> Option<DataType> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => Some(type_of_number(digits)),
+        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } | Expr::Nested(expr) => {
+            written_type(expr)
+        }
+        Expr::Cast { data_type: SqlType::Interval { .. }, .. } => Some(DataType::Interval(IntervalUnit::MonthDayNano)),
+        Expr::Cast { data_type: SqlType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone), .. } => {
+            Some(DataType::Timestamp(TimeUnit::Microsecond, None))
+        }
+        Expr::Cast { data_type, .. } => {
+            let column_type = column_type(data_type, "a parameter").ok()?;
+            Some(logical_type(&Column::new(ColumnId(0), "", column_type)))
+        }
+        _ => None,
+    }
+}
+
+fn type_of_number(digits: &str) -> DataType {
+    match digits.parse::<i64>().map(i32::try_from) {
+        Ok(Ok(_)) => DataType::Int32,
+        Ok(Err(_)) => DataType::Int64,
+        Err(_) => NUMERIC,
+    }
 }

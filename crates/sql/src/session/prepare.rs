@@ -143,9 +143,10 @@ impl Session {
     }
 
     /// [`execute_prepared`](Self::execute_prepared) for a caller that has promised the columns of the answer to others.
-    /// If the statement changes rows and answers with rows, nothing is committed before `check` has accepted the columns
-    /// of the answer. It is called again if the statement is retried, because other writers have changed the same rows,
-    /// or the table. If it fails, nothing is stored. Errors: those of `execute_prepared`, and that of `check`.
+    /// If the statement changes rows and answers with rows, nothing is committed before `check` has accepted the
+    /// columns of the answer. It is called again if the statement is retried, because other writers have changed the
+    /// same rows, or the table. If it fails, nothing is stored. Errors: those of `execute_prepared`, and that of
+    /// `check`.
     pub fn execute_prepared_checked(
         &self,
         prepared: &Prepared,

@@ -64,7 +64,7 @@ fn a_parameter_gets_its_type_from_its_place() {
         ("SELECT n FROM t WHERE ARRAY[n] || $1 = $2 || ARRAY[n]", "list(int32) list(int32)", Some("n int32")),
         ("SELECT $1 AS v", "text", Some("v text")),
         ("SELECT $1 || $2 AS v, NULL || $3 AS w", "text text text", Some("v text, w text")),
-        ("SELECT count(*) FROM generate_series(1, $1)", "int64", Some("count(*) int64")),
+        ("SELECT count(*) FROM generate_series(1, $1)", "int32", Some("count(*) int64")),
         ("SELECT time + INTERVAL '1 day' * $1 AS later FROM t", "float64", Some("later time")),
         ("SELECT lag(n, $1, $2) OVER (ORDER BY n) AS l FROM t", "int32 int32", Some("l int32")),
         ("SELECT nth_value(x, $1) OVER (ORDER BY n) AS v FROM t", "int32", Some("v float64")),
@@ -359,6 +359,49 @@ fn more_digits_than_a_column_has_are_compared_exactly_and_rounded_when_they_are_
     assert_eq!(ask(&session, "SELECT count(*) FROM d WHERE t = '2024-01-01 00:00:01' AND n = 1.01"), ["2"]);
     let insert = session.prepare("INSERT INTO d (k, n) VALUES ($1, $2)", &[]).unwrap();
     assert!(run(&session, &insert, &[3.into(), "123456789.5".into()]).is_err());
+}
+
+#[test]
+fn arguments_of_ranges_buckets_and_series_have_postgresqls_types() {
+    use DataType::{Date32, Float64, Int32, Int64, Utf8};
+    let (session, _directory) = filled();
+    let (numeric, interval) = (DataType::Decimal128(38, 0), DataType::Interval(IntervalUnit::MonthDayNano));
+    let instant = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    let floats = || DataType::new_list(Float64, true);
+    for (sql, types) in [
+        ("SELECT int4range($1, $2), int8range($3, $4, $5)", vec![Int32, Int32, Int64, Int64, Utf8]),
+        ("SELECT n FROM t WHERE n <@ int4range($1, $2)", vec![Int32, Int32]),
+        ("SELECT numrange($1, $2), numrange(1.5, $3)", vec![numeric.clone(); 3]),
+        ("SELECT daterange($1, $2), tsrange($3, $4)", vec![Date32, Date32, TIME, TIME]),
+        ("SELECT tstzrange($1, $2)", vec![instant.clone(), instant.clone()]),
+        ("SELECT width_bucket($1, $2, $3, $4)", vec![Float64, Float64, Float64, Int32]),
+        ("SELECT width_bucket(x, 1.5, $1, $2) FROM t", vec![Float64, Int32]),
+        ("SELECT width_bucket(1.5, $1, $2, $3)", vec![numeric.clone(), numeric.clone(), Int32]),
+        ("SELECT width_bucket(x, $1), width_bucket($2, ARRAY[x]) FROM t", vec![floats(), Float64]),
+        ("SELECT ntile($1) OVER (ORDER BY n) FROM t", vec![Int32]),
+        ("SELECT generate_series(1, $1)", vec![Int32]),
+        ("SELECT generate_series(n, $1, $2) FROM t", vec![Int32, Int32]),
+        ("SELECT generate_series(10000000000, $1)", vec![Int64]),
+        ("SELECT generate_series($1, $2)", vec![Int64, Int64]),
+        ("SELECT generate_series(1.5, $1, 0.5)", vec![numeric.clone()]),
+        ("SELECT generate_series(time, $1, $2) FROM t", vec![instant, interval.clone()]),
+        ("SELECT count(*) FROM t, generate_series(t.n, $1)", vec![Int32]),
+        ("SELECT count(*) FROM generate_series(-1, $1)", vec![Int32]),
+        ("SELECT count(*) FROM generate_series(10000000000, $1)", vec![Int64]),
+        ("SELECT count(*) FROM generate_series(1.5, $1, 0.5)", vec![numeric]),
+        ("SELECT count(*) FROM generate_series($1::INT, $2, $3)", vec![Int32, Int32, Int32]),
+        ("SELECT count(*) FROM generate_series(TIMESTAMP '2024-01-01', $1, $2)", vec![TIME, interval]),
+    ] {
+        let prepared = session.prepare(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(prepared.parameter_types(), types, "{sql}");
+    }
+    assert_eq!(once(&session, "SELECT int4range($1, $2)", &[1.into(), 5.into()]), ["[1,5)"]);
+    assert_eq!(once(&session, "SELECT numrange($1, $2)", &["1.50".into(), "2.5".into()]), ["[1.50,2.5)"]);
+    let bucket = "SELECT width_bucket($1, $2, $3, $4)";
+    assert_eq!(once(&session, bucket, &[5.35.into(), 0.024.into(), 10.06.into(), 5.into()]), ["3"]);
+    assert_eq!(once(&session, "SELECT ntile($1) OVER (ORDER BY n) AS p FROM t ORDER BY p", &[2.into()]), ["1", "2"]);
+    assert_eq!(once(&session, "SELECT generate_series(2, $1) AS v", &[3.into()]), ["2", "3"]);
+    assert_eq!(once(&session, "SELECT generate_series(1.5, $1, 0.5) AS v", &[2.into()]), ["1.5", "2.0"]);
 }
 
 #[test]

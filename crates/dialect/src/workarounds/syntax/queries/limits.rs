@@ -156,14 +156,16 @@ fn limit_ranks(query: &mut Query, mut quantity: Expr, offset: Option<Expr>) -> R
         return Err(sql_error("row count cannot be null in FETCH FIRST ... WITH TIES"));
     }
     as_integer(&mut quantity, "LIMIT")?;
-    // The number may be a parameter.
-    let is_computed = !matches!(&quantity, Expr::Value(ValueWithSpan { value: Value::Number(..), .. }));
+    let is_computed = match &quantity {
+        Expr::Value(value) => matches!(value.value, Value::Placeholder(_)),
+        _ => true,
+    };
     if is_computed {
         quantity = filled("row_bound(CAST(a AS BIGINT), 'LIMIT')", &[&quantity])?;
     }
     enclose(query, what)?;
     let rank = window("rank() OVER ()", query, what)?;
-    // A computed number may be NULL, which means no limit.
+    // A computed number, or a parameter, may be NULL, which means no limit.
     let Some(offset) = offset else {
         if is_computed {
             quantity = filled("coalesce(a, 9223372036854775807)", &[&quantity])?;
