@@ -223,10 +223,10 @@ const NARROWING_CASTS: [(&str, usize); 23] = [
     ("crates/archive", 3),
     ("crates/codec", 22),
     ("crates/core", 7),
-    ("crates/dialect", 25),
+    ("crates/dialect", 21),
     ("crates/engine", 34),
     ("crates/export", 1),
-    ("crates/fuzz", 4),
+    ("crates/fuzz", 1),
     ("crates/import", 21),
     ("crates/lab", 35),
     ("crates/lineproto", 6),
@@ -279,12 +279,12 @@ const FUNCTION_LINES: usize = 60;
 /// The number of functions that are longer, by crate, without tests. A ratchet: the numbers may only shrink. Split a
 /// function by its concerns instead.
 const LONG_FUNCTIONS: [(&str, usize); 8] = [
-    ("crates/cli", 7),
-    ("crates/dialect", 14),
-    ("crates/import", 14),
+    ("crates/cli", 6),
+    ("crates/dialect", 11),
+    ("crates/import", 9),
     ("crates/lab", 2),
     ("crates/prom", 3),
-    ("crates/server", 26),
+    ("crates/server", 20),
     ("crates/simulator", 5),
     ("crates/testkit", 1),
 ];

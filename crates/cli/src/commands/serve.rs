@@ -16,6 +16,34 @@ use std::sync::mpsc::channel;
 /// Runs the server.
 pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let drain = parse_duration(&args.drain).map_err(|error: Error| error.context("--drain"))?;
+    let options = server_options(args)?;
+    let stores = served_stores(&args.url)?;
+    // The addresses are opened before a store is created.
+    let listening = Listening::open(options)?;
+    if listening.is_outside() {
+        require_stores(args, &stores)?;
+    }
+    let sources = sources(args, stores)?;
+    let (stop, stopped) = channel();
+    let _watch = interrupt::Watch::new(move || {
+        let _ = stop.send(());
+    });
+    let server = Server::start_all(sources, listening)?;
+    let reloader = server.reloader();
+    // The result is logged.
+    let _reloading = interrupt::OnHangup::new(move || drop(reloader.reload()));
+    announce(&server, args.tls_cert.is_some());
+    // Returns at the signal, because the watch then drops the only sender.
+    let _ = stopped.recv();
+    match server.shutdown(drain)? {
+        Drained::Everything => {}
+        Drained::Cancelled => failure::warn(&format!("work that was still running after {} was cancelled", args.drain)),
+    }
+    Ok(())
+}
+
+/// What the flags say.
+fn server_options(args: &ServeArgs) -> Result<ServerOptions> {
     let address = |text: &String| Some(text.clone()).filter(|address| address != "off");
     let tls = match (&args.tls_cert, &args.tls_key) {
         (Some(certificate), Some(key)) => Some(TlsOptions { certificate: certificate.clone(), key: key.clone() }),
@@ -25,6 +53,26 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     };
     let slow = args.log_slow.as_deref().map(parse_duration).transpose();
     let slow = slow.map_err(|error: Error| error.context("--log-slow"))?;
+    let options = ServerOptions {
+        tls,
+        pg: address(&args.pg),
+        http: address(&args.http),
+        grpc: address(&args.grpc),
+        connections_max: args.connections,
+        statements: statement_options(args)?,
+        traces: args.traces.clone(),
+        log: LogOptions { level: args.log_level, format: args.log, slow },
+        ..ServerOptions::default()
+    };
+    if options.pg.is_none() && options.http.is_none() && options.grpc.is_none() {
+        return Err(Error::usage("--pg, --http and --grpc are all off: no client could connect")
+            .with_hint("give at least one of them an address, such as --http 127.0.0.1:8086"));
+    }
+    Ok(options)
+}
+
+/// The limits of statements, of all roles and of each.
+fn statement_options(args: &ServeArgs) -> Result<StatementOptions> {
     let time_limit = args.statement_timeout.as_deref().map(parse_duration).transpose();
     let time_limit = time_limit.map_err(|error: Error| error.context("--statement-timeout"))?;
     let mut statements = StatementOptions {
@@ -44,51 +92,19 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
         limits_of(&mut statements, role).time_limit = Some(parse_duration(text)?);
         Ok(())
     })?;
-    let options = ServerOptions {
-        tls,
-        pg: address(&args.pg),
-        http: address(&args.http),
-        grpc: address(&args.grpc),
-        connections_max: args.connections,
-        statements,
-        traces: args.traces.clone(),
-        log: LogOptions { level: args.log_level, format: args.log, slow },
-        ..ServerOptions::default()
-    };
-    if options.pg.is_none() && options.http.is_none() && options.grpc.is_none() {
-        return Err(Error::usage("--pg, --http and --grpc are all off: no client could connect")
-            .with_hint("give at least one of them an address, such as --http 127.0.0.1:8086"));
-    }
-    let stores = served_stores(&args.url)?;
-    // The addresses are opened before a store is created.
-    let listening = Listening::open(options)?;
-    if listening.is_outside() {
-        // A store that does not exist has no users, and is not created just to find that out.
-        for store in &stores {
-            match settings::open(&store.url, Access::Read, &args.store, None) {
-                // One of several that cannot be opened now is tried again.
-                Err(error) if stores.len() == 1 || matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Usage) => {
-                    return Err(error);
-                }
-                _ => {}
+    Ok(statements)
+}
+
+/// Refuses stores that do not exist: such a store has no users, and is not created just to find that out.
+fn require_stores(args: &ServeArgs, stores: &[ServedStore]) -> Result<()> {
+    for store in stores {
+        match settings::open(&store.url, Access::Read, &args.store, None) {
+            // One of several that cannot be opened now is tried again.
+            Err(error) if stores.len() == 1 || matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Usage) => {
+                return Err(error);
             }
+            _ => {}
         }
-    }
-    let sources = sources(args, stores)?;
-    let (stop, stopped) = channel();
-    let _watch = interrupt::Watch::new(move || {
-        let _ = stop.send(());
-    });
-    let server = Server::start_all(sources, listening)?;
-    let reloader = server.reloader();
-    // The result is logged.
-    let _reloading = interrupt::OnHangup::new(move || drop(reloader.reload()));
-    announce(&server, args.tls_cert.is_some());
-    // Returns at the signal, because the watch then drops the only sender.
-    let _ = stopped.recv();
-    match server.shutdown(drain)? {
-        Drained::Everything => {}
-        Drained::Cancelled => failure::warn(&format!("work that was still running after {} was cancelled", args.drain)),
     }
     Ok(())
 }

@@ -5,9 +5,9 @@ use super::errors::unfit;
 use super::literal::Literal;
 use super::literal_numbers::{as_text, float32, float64, integer, rounded_integer};
 use super::time_text::{TimeWord, parse_date, parse_time};
-use arrow::array::{ArrayBuilder, ArrayRef};
+use arrow::array::{ArrayBuilder, ArrayRef, StringBuilder};
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano};
-use atsdb_codec::{ColumnValues, logical_type};
+use atsdb_codec::{ArrayValues, ColumnValues, logical_type};
 use atsdb_core::interval::{Interval, parse_interval};
 use atsdb_core::time::DAY_MICROSECONDS;
 use atsdb_core::{
@@ -187,25 +187,7 @@ fn push_literal(
         ColumnValues::UInt64(builder) => integer!(builder),
         ColumnValues::Float32(builder) => builder.append_value(float32(literal).ok_or_else(refuse)?),
         ColumnValues::Float64(builder) => builder.append_value(float64(literal).ok_or_else(refuse)?),
-        ColumnValues::Text(builder) if column_type == ColumnType::Uuid => {
-            let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
-            builder.append_value(uuid_text::canonical(text).ok_or_else(refuse)?);
-        }
-        ColumnValues::Text(builder) if column_type == ColumnType::Json => {
-            let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
-            json_text::check(text)
-                .map_err(|error| Error::invalid(format!("{} is not valid JSON: {error}", shown(literal))))?;
-            builder.append_value(text);
-        }
-        ColumnValues::Text(builder) => {
-            let text = match literal {
-                Literal::Text(text) | Literal::Parameter(text) => Cow::Borrowed(&**text),
-                Literal::Number(text) => as_text(text)?,
-                Literal::Bool(value) => Cow::Borrowed(if *value { "true" } else { "false" }),
-                Literal::Bytes(_) | Literal::Null | Literal::Typed(_) => return Err(refuse()),
-            };
-            builder.append_value(length.map_or(Ok(&*text), |length| length.stored(&text))?);
-        }
+        ColumnValues::Text(builder) => push_text(builder, column_type, length, literal)?,
         ColumnValues::Binary(builder) => match literal {
             Literal::Bytes(bytes) => builder.append_value(bytes),
             Literal::Text(text) => builder.append_value(bytes_of(text).map_err(Error::invalid)?),
@@ -219,16 +201,7 @@ fn push_literal(
             };
             builder.append_value(days.ok_or_else(refuse)?);
         }
-        ColumnValues::Decimal(builder) => {
-            let ColumnType::Decimal { precision, scale } = column_type else { return Err(refuse()) };
-            let value = match literal {
-                Literal::Number(text) | Literal::Text(text) | Literal::Parameter(text) => {
-                    decimal::parse(text, precision, scale)
-                }
-                _ => None,
-            };
-            builder.append_value(value.ok_or_else(refuse)?);
-        }
+        ColumnValues::Decimal(builder) => builder.append_value(digits(literal, column_type).ok_or_else(refuse)?),
         ColumnValues::Time(builder) => {
             let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
             builder.append_value(time_of_day::parse(text).ok_or_else(refuse)?);
@@ -240,17 +213,60 @@ fn push_literal(
         }
         ColumnValues::Array(arrays) => {
             let (Literal::Text(text) | Literal::Parameter(text)) = literal else { return Err(refuse()) };
-            let elements = array_text::parse(text).map_err(|error| Error::invalid(error.message(text)))?;
-            arrays.append(elements.len(), |element, values| {
-                elements.into_iter().try_for_each(|text| match text {
-                    Some(text) => push_literal(values, element, None, &Literal::Text(text.into())),
-                    None => {
-                        values.append_null();
-                        Ok(())
-                    }
-                })
-            })?;
+            push_elements(arrays, text)?;
         }
+    }
+    Ok(())
+}
+
+/// Adds an array that is written as a text.
+fn push_elements(arrays: &mut ArrayValues, text: &str) -> Result<()> {
+    let elements = array_text::parse(text).map_err(|error| Error::invalid(error.message(text)))?;
+    arrays.append(elements.len(), |element, values| {
+        elements.into_iter().try_for_each(|text| match text {
+            Some(text) => push_literal(values, element, None, &Literal::Text(text.into())),
+            None => {
+                values.append_null();
+                Ok(())
+            }
+        })
+    })
+}
+
+/// The digits of a decimal of this type.
+fn digits(literal: &Literal<'_>, column_type: ColumnType) -> Option<i128> {
+    match (literal, column_type) {
+        (
+            Literal::Number(text) | Literal::Text(text) | Literal::Parameter(text),
+            ColumnType::Decimal { precision, scale },
+        ) => decimal::parse(text, precision, scale),
+        _ => None,
+    }
+}
+
+/// Adds the text of a literal to the values of a type that are texts.
+fn push_text(
+    builder: &mut StringBuilder,
+    column_type: ColumnType,
+    length: Option<TextLength>,
+    literal: &Literal<'_>,
+) -> Result<()> {
+    let refuse = || unfit(shown(literal), column_type);
+    let is_plain = !matches!(column_type, ColumnType::Uuid | ColumnType::Json);
+    let text = match literal {
+        Literal::Text(text) | Literal::Parameter(text) => Cow::Borrowed(&**text),
+        Literal::Number(text) if is_plain => as_text(text)?,
+        Literal::Bool(value) if is_plain => Cow::Borrowed(if *value { "true" } else { "false" }),
+        _ => return Err(refuse()),
+    };
+    match column_type {
+        ColumnType::Uuid => builder.append_value(uuid_text::canonical(&text).ok_or_else(refuse)?),
+        ColumnType::Json => {
+            json_text::check(&text)
+                .map_err(|error| Error::invalid(format!("{} is not valid JSON: {error}", shown(literal))))?;
+            builder.append_value(&*text);
+        }
+        _ => builder.append_value(length.map_or(Ok(&*text), |length| length.stored(&text))?),
     }
     Ok(())
 }

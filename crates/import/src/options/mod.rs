@@ -13,6 +13,7 @@ pub(crate) mod selection;
 use crate::options::encoding::Encoding;
 use crate::values::zones::Zone;
 use arrow::record_batch::RecordBatch;
+use atsdb_core::name::same_name;
 use atsdb_core::time_text::{DateOrder, DateReading};
 use atsdb_core::{Error, MapWidth, Result, SliceWidth, TableDefinition, TimeUnit};
 use atsdb_foreign::ForeignTable;
@@ -180,6 +181,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether a column of the table gets the names of the files.
+    pub(crate) fn is_file_column(&self, name: &str) -> bool {
+        self.file_column.as_ref().is_some_and(|file_column| same_name(file_column, name))
+    }
+
     /// How dates are read, as far as the caller says it.
     pub(crate) fn date_reading(&self) -> DateReading {
         DateReading { order: self.date_order, until: self.times_until }

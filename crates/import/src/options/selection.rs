@@ -98,7 +98,7 @@ pub(crate) fn names_by_position(
         return Ok((Some(options.columns.iter().map(|choice| choice.name.clone()).collect()), None));
     }
     let Some(existing) = existing.filter(|_| options.columns.is_empty()) else { return Ok((None, None)) };
-    let is_file_name = |name: &str| options.file_column.as_ref().is_some_and(|column| same_name(column, name));
+    let is_file_name = |name: &str| options.is_file_column(name);
     let of_files: Vec<&Column> = existing.columns.iter().filter(|column| !is_file_name(&column.name)).collect();
     // The files may lack the columns that number the rows.
     let lacks_numbers = of_files.len() != width;

@@ -2,13 +2,12 @@
 
 use crate::facts::nulls::WordSet;
 use crate::infer::time_column::{TimeChoice, clock_of, parts_by_name, requested};
-use crate::options::selection::takes_values;
 use crate::plan::column::{Binding, MapRule, PlanColumn};
-use crate::plan::lacking::{LackingColumns, refuse_mixed};
+use crate::plan::lacking::{LackingColumns, keep_given, refuse_mixed};
 use crate::plan::planner::Planner;
 use crate::values::comma_numbers::NumberForm;
 use atsdb_core::name::{same_name, unknown_name};
-use atsdb_core::{Column, ColumnType, Result, TableDefinition};
+use atsdb_core::{ColumnType, Error, Result, TableDefinition};
 
 impl Planner<'_> {
     /// Plans for an existing table: its columns get the values that the files have under their names. The plan has no
@@ -25,18 +24,13 @@ impl Planner<'_> {
         let mut used = vec![false; self.merged.len()];
         let (mut columns, mut lacking) = (Vec::new(), LackingColumns::default());
         let mut definition = definition.clone();
-        let is_file_name =
-            |column: &Column| self.options.file_column.as_ref().is_some_and(|name| same_name(name, &column.name));
         let has_time = choice.as_ref().is_some_and(|choice| !matches!(choice, TimeChoice::None(_)));
-        let is_given = |column: &Column| {
-            let is_time = has_time && time.is_some_and(|time| time.id == column.id);
-            is_time || is_file_name(column) || self.merged.iter().any(|merged| same_name(&merged.name, &column.name))
-        };
-        definition.columns.retain(|column| !takes_values(column) || is_given(column));
+        let names: Vec<&str> = self.merged.iter().map(|merged| merged.name.as_str()).collect();
+        keep_given(&mut definition, self.options, has_time, &names);
         for column in &definition.columns {
             let is_time = time.is_some_and(|time| time.id == column.id);
             let position = self.merged.iter().position(|merged| same_name(&merged.name, &column.name));
-            let is_file_name = self.options.file_column.as_ref().is_some_and(|name| same_name(name, &column.name));
+            let is_file_name = self.options.is_file_column(&column.name);
             let bindings = match (&choice, position) {
                 _ if is_file_name => vec![Binding::FileName; self.observed.files.len()],
                 (Some(choice), _) if is_time && !matches!(choice, TimeChoice::None(_)) => {
@@ -73,11 +67,7 @@ impl Planner<'_> {
         }
         self.notes.extend(lacking.notes());
         match used.iter().position(|used| !used) {
-            Some(position) => {
-                let names = definition.columns.iter().map(|column| column.name.as_str());
-                let error = unknown_name("column", &self.merged[position].name, names);
-                Err(error.context(format_args!("table {}", definition.name)))
-            }
+            Some(position) => Err(unknown_column(&definition, &self.merged[position].name)),
             None => Ok((definition, columns)),
         }
     }
@@ -99,4 +89,10 @@ impl Planner<'_> {
         let parts = parts_by_name(&self.merged, rows).filter(|_| is_wanted)?;
         parts.iter().all(|position| is_free(*position)).then_some(TimeChoice::Parts(parts))
     }
+}
+
+/// The error for a column of the files that the table does not have.
+fn unknown_column(definition: &TableDefinition, name: &str) -> Error {
+    let names = definition.columns.iter().map(|column| column.name.as_str());
+    unknown_name("column", name, names).context(format_args!("table {}", definition.name))
 }

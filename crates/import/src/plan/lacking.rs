@@ -1,7 +1,21 @@
 //! Columns of a table that the files lack.
 
-use atsdb_core::name::unknown_name;
+use crate::options::Options;
+use crate::options::selection::takes_values;
+use atsdb_core::name::{same_name, unknown_name};
 use atsdb_core::{Column, Error, Result, TableDefinition};
+
+/// Leaves out the columns to which the table itself gives values, unless the files have them: under their names, which
+/// are `names`, or under any name if the column is the time and the files have it (`has_time`).
+pub(crate) fn keep_given(definition: &mut TableDefinition, options: &Options, has_time: bool, names: &[&str]) {
+    let time = definition.time_column().map(|column| column.id).filter(|_| has_time);
+    let is_given = |column: &Column| {
+        Some(column.id) == time
+            || options.is_file_column(&column.name)
+            || names.iter().any(|name| same_name(name, &column.name))
+    };
+    definition.columns.retain(|column| !takes_values(column) || is_given(column));
+}
 
 /// The columns of an existing table that the files lack and that get another value. Columns to which the table itself
 /// gives values are no longer among the table's columns here.

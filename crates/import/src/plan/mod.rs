@@ -150,30 +150,34 @@ fn merge(files: &[FileFacts], options: &Options, notes: &mut Vec<String>) -> Res
             positions.map(|(position, file)| position.map(|position| &file.columns[position])).collect();
         column.numbers = NumberForms::of(&column.facts, &of_files, options);
     }
-    let holders = files.iter().filter(|file| !file.columns.is_empty()).count();
-    let partial: Vec<&str> = merged
-        .iter()
-        .filter(|column| column.positions.iter().flatten().count() < holders)
-        .map(|column| column.name.as_str())
-        .collect();
-    if let [first, ..] = partial.as_slice() {
-        let shown = partial.iter().take(6).copied().collect::<Vec<_>>().join(", ");
-        let more = if partial.len() > 6 { ", ..." } else { "" };
-        let are = if partial.len() == 1 { "is" } else { "are" };
-        let names = if options.file_column.is_some() {
-            ""
-        } else {
-            "to tell the files apart, add a column of their names: --file-column NAME; "
-        };
-        notes.push(format!(
-            "{shown}{more} {are} not in every file, and rows of the others have NULL there; {names}to keep {first} \
-             apart, import the files into tables of their own"
-        ));
-    }
+    notes.extend(partial_note(&merged, files, options));
     if merged.is_empty() {
         let names: Vec<&str> = files.iter().map(|file| file.parser.file.as_str()).collect();
         return Err(Error::invalid(format!("{}: no columns: there is nothing in it", names.join(", ")))
             .with_hint("check that the file is complete, and that --skip leaves a line"));
     }
     Ok(merged)
+}
+
+/// The note about columns that some of the files lack.
+fn partial_note(merged: &[Merged], files: &[FileFacts], options: &Options) -> Option<String> {
+    let holders = files.iter().filter(|file| !file.columns.is_empty()).count();
+    let partial: Vec<&str> = merged
+        .iter()
+        .filter(|column| column.positions.iter().flatten().count() < holders)
+        .map(|column| column.name.as_str())
+        .collect();
+    let first = partial.first()?;
+    let shown = partial.iter().take(6).copied().collect::<Vec<_>>().join(", ");
+    let more = if partial.len() > 6 { ", ..." } else { "" };
+    let are = if partial.len() == 1 { "is" } else { "are" };
+    let names = if options.file_column.is_some() {
+        ""
+    } else {
+        "to tell the files apart, add a column of their names: --file-column NAME; "
+    };
+    Some(format!(
+        "{shown}{more} {are} not in every file, and rows of the others have NULL there; {names}to keep {first} apart, \
+         import the files into tables of their own"
+    ))
 }

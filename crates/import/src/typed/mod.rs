@@ -11,9 +11,8 @@ mod table;
 
 use crate::input::source::ImportFile;
 use crate::options::report::{Progress, Report};
-use crate::options::selection::takes_values;
 use crate::options::{Options, Sink};
-use crate::plan::lacking::{LackingColumns, refuse_mixed};
+use crate::plan::lacking::{LackingColumns, keep_given, refuse_mixed};
 use crate::typed::columns::{TypedColumn, conversion_notes, find};
 use crate::typed::observe::observe;
 use crate::typed::pass::Pass;
@@ -39,24 +38,13 @@ pub(crate) fn run(
         Some(definition) => definition.clone(),
         None => created(name, &found, row_count, options, &mut notes)?,
     };
-    let mut renamed = None;
-    if existing.is_some() {
-        renamed = renamed_time(&definition, &found, options)?;
-        let is_known = |column: &&TypedColumn| {
-            renamed == Some(column.merged.name.as_str()) || definition.column(&column.merged.name).is_ok()
-        };
-        if let Some(column) = found.iter().find(|column| !is_known(column)) {
-            definition.column(&column.merged.name)?;
-        }
-    }
-    let time = definition.time_column().map(|column| column.id);
-    let is_file_name = |column: &Column| options.file_column.as_ref().is_some_and(|name| same_name(name, &column.name));
-    // The table itself gives values to some columns that the files lack.
-    let is_given = |column: &Column| {
-        let is_time = renamed.is_some() && Some(column.id) == time;
-        is_time || is_file_name(column) || found.iter().any(|found| same_name(&found.merged.name, &column.name))
+    let renamed = match existing {
+        Some(_) => renamed_time(&definition, &found, options)?,
+        None => None,
     };
-    definition.columns.retain(|column| !takes_values(column) || is_given(column));
+    let time = definition.time_column().map(|column| column.id);
+    let names: Vec<&str> = found.iter().map(|column| column.merged.name.as_str()).collect();
+    keep_given(&mut definition, options, renamed.is_some(), &names);
     let sources_of: Vec<Option<&TypedColumn>> = definition
         .columns
         .iter()
@@ -66,15 +54,7 @@ pub(crate) fn run(
         })
         .collect();
     if existing.is_some() {
-        let mut lacking = LackingColumns::default();
-        for (column, source) in definition.columns.iter().zip(&sources_of) {
-            match source {
-                Some(source) => refuse_mixed(&definition, column, &source.merged.positions)?,
-                None if is_file_name(column) => {}
-                None => lacking.add(&definition, column, found.iter().map(|found| found.merged.name.as_str()))?,
-            }
-        }
-        notes.extend(lacking.notes());
+        notes.extend(notes_of_lacking(&definition, &names, &sources_of, options)?);
     }
     let mut pass = Pass::new(sources, options, sources_of, progress);
     let is_slice_free =
@@ -128,8 +108,44 @@ impl Sink for IgnoreRows {
     }
 }
 
-/// The column that the options name as the time, for a table whose time may have another name.
+/// The notes about the columns of an existing table that the files lack. `names` are those of the files' columns, and
+/// `sources` the columns of the files for those of the table.
+fn notes_of_lacking(
+    definition: &TableDefinition,
+    names: &[&str],
+    sources: &[Option<&TypedColumn>],
+    options: &Options,
+) -> Result<Vec<String>> {
+    let mut lacking = LackingColumns::default();
+    for (column, source) in definition.columns.iter().zip(sources) {
+        match source {
+            Some(source) => refuse_mixed(definition, column, &source.merged.positions)?,
+            None if options.is_file_column(&column.name) => {}
+            None => lacking.add(definition, column, names.iter().copied())?,
+        }
+    }
+    Ok(lacking.notes())
+}
+
+/// The column that the options name as the time of an existing table, whose time may have another name. All other
+/// columns of the files must be columns of the table.
 fn renamed_time<'a>(
+    definition: &TableDefinition,
+    found: &'a [TypedColumn],
+    options: &Options,
+) -> Result<Option<&'a str>> {
+    let renamed = named_time(definition, found, options)?;
+    for column in found {
+        let name = column.merged.name.as_str();
+        if renamed != Some(name) {
+            definition.column(name)?;
+        }
+    }
+    Ok(renamed)
+}
+
+/// The column that the options name as the time, if the table has one.
+fn named_time<'a>(
     definition: &TableDefinition,
     found: &'a [TypedColumn],
     options: &Options,

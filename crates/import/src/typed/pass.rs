@@ -17,7 +17,6 @@ use arrow::compute::filter_record_batch;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
-use atsdb_core::name::same_name;
 use atsdb_core::time_text::DateReading;
 use atsdb_core::{Column, ColumnType, Error, Result, SliceWidth, TableDefinition, TimeUnit};
 use std::sync::Arc;
@@ -125,7 +124,7 @@ impl<'a> Pass<'a> {
         let (source, row_count) = (&self.sources[number], batch.num_rows());
         let array = |(column, found): (&Column, &Option<&TypedColumn>)| {
             let arrow_type = arrow_type(column.column_type, column.map.is_some());
-            if self.options.file_column.as_ref().is_some_and(|name| same_name(name, &column.name)) {
+            if self.options.is_file_column(&column.name) {
                 return Ok(repeated_text(source.stem(), row_count));
             }
             let position = found.and_then(|found| found.merged.positions[number]);

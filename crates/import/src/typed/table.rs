@@ -20,26 +20,7 @@ pub(crate) fn created(
     options: &Options,
     notes: &mut Vec<String>,
 ) -> Result<TableDefinition> {
-    let merged: Vec<Merged> = found.iter().map(|column| column.merged.clone()).collect();
-    let mut choice_notes = Vec::new();
-    let choice = choose(&merged, row_count, options, &mut choice_notes)?;
-    let time = match choice {
-        TimeChoice::Column(position) => Some(position),
-        TimeChoice::None(note) => {
-            choice_notes.extend(note);
-            None
-        }
-        // Their names suggest it, and the caller does not ask for it.
-        TimeChoice::Parts(_) if options.time.is_empty() => {
-            choice_notes = vec![PLAIN_PARTS.to_owned()];
-            None
-        }
-        TimeChoice::DateClock(..) | TimeChoice::Parts(_) => {
-            return Err(Error::usage("the time of typed values is one column")
-                .with_hint("write the file again with a timestamp, or pass --time none for a plain table"));
-        }
-    };
-    notes.append(&mut choice_notes);
+    let time = time_position(found, row_count, options, notes)?;
     let mut definition = TableDefinition::new(name);
     for (position, column) in found.iter().enumerate() {
         let facts = &column.merged.facts;
@@ -73,4 +54,34 @@ pub(crate) fn created(
     declare_key(&mut definition, &options.key)?;
     definition.check()?;
     Ok(definition)
+}
+
+/// The position of the column with the time; `None` for a plain table.
+fn time_position(
+    found: &[TypedColumn],
+    row_count: u64,
+    options: &Options,
+    notes: &mut Vec<String>,
+) -> Result<Option<usize>> {
+    let merged: Vec<Merged> = found.iter().map(|column| column.merged.clone()).collect();
+    let mut choice_notes = Vec::new();
+    let choice = choose(&merged, row_count, options, &mut choice_notes)?;
+    let time = match choice {
+        TimeChoice::Column(position) => Some(position),
+        TimeChoice::None(note) => {
+            choice_notes.extend(note);
+            None
+        }
+        // Their names suggest it, and the caller does not ask for it.
+        TimeChoice::Parts(_) if options.time.is_empty() => {
+            choice_notes = vec![PLAIN_PARTS.to_owned()];
+            None
+        }
+        TimeChoice::DateClock(..) | TimeChoice::Parts(_) => {
+            return Err(Error::usage("the time of typed values is one column")
+                .with_hint("write the file again with a timestamp, or pass --time none for a plain table"));
+        }
+    };
+    notes.append(&mut choice_notes);
+    Ok(time)
 }

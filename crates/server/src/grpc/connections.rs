@@ -3,6 +3,7 @@
 use super::services::Services;
 use crate::access::caller::Peer;
 use crate::flight::ConnectionNumber;
+use crate::shared::accepting::{HANDSHAKE_TIME_MAX, accept};
 use crate::shared::log::LogLevel;
 use crate::shared::phase::Phase;
 use crate::tls::identity::Tls;
@@ -21,16 +22,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-/// The maximum time that a client may take for the TLS handshake.
-const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(30);
 /// The maximum time that a client may take to send its first request.
 const FIRST_TIME_MAX: Duration = Duration::from_secs(60);
 /// The interval at which an idle client is asked whether it is still there, and the maximum time that it may take to
 /// answer.
 const ALIVE_EVERY: Duration = Duration::from_secs(60);
 const ALIVE_TIME_MAX: Duration = Duration::from_secs(20);
-/// The pause after an error when accepting, such as having no file handles left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// The maximum number of requests of a connection that run at once.
 const REQUESTS_AT_ONCE: u32 = 100;
@@ -58,14 +55,10 @@ pub(crate) async fn serve(listener: TcpListener, services: Services, connections
     loop {
         // Connections beyond the limit wait in the listener's queue.
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
-        let stream = tokio::select! {
+        let (stream, from) = tokio::select! {
             // A client with an open transaction may connect again to commit it.
             () = phase.reach(Phase::Stopping) => return,
-            stream = listener.accept() => stream,
-        };
-        let Ok((stream, from)) = stream else {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
+            accepted = accept(&listener) => accepted,
         };
         accepted.increment();
         number += 1;

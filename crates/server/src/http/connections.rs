@@ -3,6 +3,7 @@
 //! ([`draining`](super::draining)).
 
 use crate::access::caller::Peer;
+use crate::shared::accepting::{HANDSHAKE_TIME_MAX, accept};
 use crate::shared::log::LogLevel;
 use crate::shared::phase::Phase;
 use crate::shared::state::ServerState;
@@ -26,12 +27,6 @@ use tokio::sync::Semaphore;
 /// connection.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// The maximum time that a client may take for the TLS handshake.
-const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(30);
-
-/// The pause after an error when accepting, such as having no file handles left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
 /// Accepts connections until the server has ended.
 pub(crate) async fn serve(
     listener: TcpListener,
@@ -47,10 +42,7 @@ pub(crate) async fn serve(
     loop {
         // Connections beyond the limit wait in the listener's queue.
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
-        let Ok((stream, from)) = listener.accept().await else {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
-        };
+        let (stream, from) = accept(&listener).await;
         accepted.increment();
         let (router, state, tls, held) = (router.clone(), state.clone(), tls.clone(), open.hold());
         let peer = Peer { address: from.ip(), is_local };

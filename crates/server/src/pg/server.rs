@@ -8,15 +8,13 @@ use crate::access::caller::Peer;
 use crate::databases::list::Databases;
 use crate::ingest::options::IngestOptions;
 use crate::ingest::request_memory::RequestMemory;
+use crate::shared::accepting::accept;
 use crate::shared::phase::Phase;
 use crate::tls::identity::Tls;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-
-/// The pause after an error when accepting, such as having no file handles left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// The interval at which running statements are cancelled while the server stops, because new ones may begin in
 /// between.
@@ -43,13 +41,9 @@ pub(crate) async fn serve(
         Arc::new(PgShared { server, databases, tls, sessions, snapshots, memory, ingest, port, connections_max });
     tokio::spawn(cancel_when_stopping(Arc::clone(&shared)));
     loop {
-        let stream = tokio::select! {
+        let (stream, from) = tokio::select! {
             () = phase.reach(Phase::Draining) => return,
-            accepted = listener.accept() => accepted,
-        };
-        let Ok((stream, from)) = stream else {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
+            accepted = accept(&listener) => accepted,
         };
         accepted.increment();
         // Answers are sent only when they are complete, so Nagle's algorithm would only delay them.

@@ -1,10 +1,11 @@
 //! Code that every room uses.
 //!
 //! Owned here: the store that is served, counters and gauges, permits for running statements and the list of them,
-//! the log, traces, the phase of the server's life, Arrow streams that clients send, and statements that begin with no
-//! verb.
+//! the log, traces, the phase of the server's life, accepting connections, Arrow streams that clients send, and
+//! statements that begin with no verb.
 //! Not owned: anything that knows a protocol.
 
+pub(crate) mod accepting;
 pub(crate) mod arrow_claims;
 pub(crate) mod arrow_stream;
 pub(crate) mod batch_size;

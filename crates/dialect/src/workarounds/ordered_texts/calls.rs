@@ -87,19 +87,7 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
     let name = call.func.name().to_owned();
     let Some(of) = first_type(&call.args, schema) else { return Ok(Transformed::no(Expr::ScalarFunction(call))) };
     if name == READ {
-        // The argument is a value of another enumerated type, or of the same.
-        return match Expr::ScalarFunction(call.clone())
-            .to_field(schema)
-            .ok()
-            .and_then(|(_, field)| TextType::of(&field))
-        {
-            Some(to) if to == of => Ok(Transformed::no(Expr::ScalarFunction(call))),
-            Some(to) => {
-                let message = format!("cannot cast type {} to {}", shown_name(&of), shown_name(&to));
-                Err(external(sql_error(message).with_hint("cast it to TEXT first")))
-            }
-            None => Err(no_function(&name, &call.args, schema)),
-        };
+        return read_label(call, &of, schema);
     }
     if let TextType::Enum(of) = &of
         && let Some(of_type) = EnumCall::of_name(&name).filter(|_| OF_TYPE.contains(&name.as_str()))
@@ -133,25 +121,7 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
             settle_as(&of, call.args.iter_mut().collect(), Operator::Lt, schema)?;
             Ok(Transformed::yes(of_order_key(&of, Expr::ScalarFunction(call))))
         }
-        "nullif" | "array_has" => {
-            let is_changed = match call.args.as_mut_slice() {
-                // `element = ANY (ARRAY[...])`
-                [Expr::ScalarFunction(array), element] if array.func.name() == "make_array" => {
-                    settle(std::iter::once(element).chain(&mut array.args).collect(), Operator::Eq, schema)?
-                }
-                [_, element] if name == "array_has" => {
-                    // The elements are texts, which may write a value in several ways.
-                    if let Some(of) = ordered_type_of(element, schema).filter(TextType::excludes_texts) {
-                        let what = format!("ANY of an array of texts beside {}", described(&of));
-                        return Err(external(not_supported(what).with_hint("write x IN ('10.0.0.1', '::1')")));
-                    }
-                    false
-                }
-                args => settle(args.iter_mut().collect(), Operator::Eq, schema)?,
-            };
-            let call = Expr::ScalarFunction(call);
-            Ok(if is_changed { Transformed::yes(call) } else { Transformed::no(call) })
-        }
+        "nullif" | "array_has" => equality(call, schema),
         "make_array" => Err(no_array(&of)),
         known if FIRST_VALUES.contains(&known) => {
             require_common_type("COALESCE", &call.args.iter().collect::<Vec<_>>(), schema)?;
@@ -162,6 +132,42 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
         }
         _ => Err(no_function(&name, &call.args, schema)),
     }
+}
+
+/// A call that reads a label of an enumerated type. Its argument is a value of type `of`: another enumerated type, or the
+/// same.
+fn read_label(call: ScalarFunction, of: &TextType, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let field = Expr::ScalarFunction(call.clone()).to_field(schema).ok();
+    match field.and_then(|(_, field)| TextType::of(&field)) {
+        Some(to) if to == *of => Ok(Transformed::no(Expr::ScalarFunction(call))),
+        Some(to) => {
+            let message = format!("cannot cast type {} to {}", shown_name(of), shown_name(&to));
+            Err(external(sql_error(message).with_hint("cast it to TEXT first")))
+        }
+        None => Err(no_function(call.func.name(), &call.args, schema)),
+    }
+}
+
+/// A call that looks for equal values.
+fn equality(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let looks_in_array = call.func.name() == "array_has";
+    let is_changed = match call.args.as_mut_slice() {
+        // `element = ANY (ARRAY[...])`
+        [Expr::ScalarFunction(array), element] if array.func.name() == "make_array" => {
+            settle(std::iter::once(element).chain(&mut array.args).collect(), Operator::Eq, schema)?
+        }
+        [_, element] if looks_in_array => {
+            // The elements are texts, which may write a value in several ways.
+            if let Some(of) = ordered_type_of(element, schema).filter(TextType::excludes_texts) {
+                let what = format!("ANY of an array of texts beside {}", described(&of));
+                return Err(external(not_supported(what).with_hint("write x IN ('10.0.0.1', '::1')")));
+            }
+            false
+        }
+        args => settle(args.iter_mut().collect(), Operator::Eq, schema)?,
+    };
+    let call = Expr::ScalarFunction(call);
+    Ok(if is_changed { Transformed::yes(call) } else { Transformed::no(call) })
 }
 
 /// The function of ranges that a call means, whose arguments contain ranges of this type. `None` if it is another one.

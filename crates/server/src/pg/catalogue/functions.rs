@@ -5,19 +5,18 @@ use super::context::{Context, Purpose};
 use super::databases::database_size;
 use super::find_row::by_number;
 use super::index_properties::{has_column_property, has_index_property, has_method_property};
-use super::json::json_object;
 use super::lookup::{description, expression, format_type, is_visible_type, name_of, number_of, sequence_of};
-use super::name_parts::parts;
 use super::privileges::{default_privileges, has_privilege, has_role};
 use super::procedures::AMBIGUOUS_FUNCTION;
 use super::result_types::{is_condition, is_present_time, is_statistic};
 use super::search_path::{is_visible, searched};
 use super::value::Value;
+use super::value_functions::of_values;
 use super::view_text::with_schemas;
 use crate::pg::error::{PgError, Severity};
 use crate::shared::clock;
 use atsdb::PUBLIC_SCHEMA;
-use atsdb::sql::{identifier, pretty_size, version_text};
+use atsdb::sql::{pretty_size, version_text};
 
 /// Whether a name is a function that is called without parentheses.
 pub(super) fn special_name(name: &str) -> bool {
@@ -114,11 +113,27 @@ pub(in crate::pg) fn is_about_the_server(name: &str) -> bool {
     ABOUT_THE_SERVER.contains(&name)
 }
 
+/// The functions of one subject. `None` for another function.
+type Subject = fn(&Context<'_>, &str, &[Value]) -> Result<Option<Value>, PgError>;
+
+/// The subjects, the most special names first.
+const SUBJECTS: [Subject; 5] = [of_session, of_names, of_definitions, of_sizes, of_privileges];
+
 /// Calls a function.
 pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Value, PgError> {
+    for subject in SUBJECTS {
+        if let Some(value) = subject(context, name, arguments)? {
+            return Ok(value);
+        }
+    }
+    of_values(context, name, arguments)
+}
+
+/// Functions about the server, the session and its settings.
+fn of_session(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Option<Value>, PgError> {
     let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
     let text = |at: usize| argument(at).shown();
-    Ok(match name {
+    Ok(Some(match name {
         "version" => Value::Text(version_text()),
         name if is_present_time(name) => Value::Time(clock::wall_ns().div_euclid(1_000)),
         // Settings are read only at the start.
@@ -146,7 +161,7 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         // Its value may be set before the query is executed.
         "current_setting" if context.purpose == Purpose::Columns => Value::Null,
         "current_setting" => {
-            let (Some(setting), is_missing_ok) = (text(0), argument(1).is_true()) else { return Ok(Value::Null) };
+            let (Some(setting), is_missing_ok) = (text(0), argument(1).is_true()) else { return Ok(Some(Value::Null)) };
             let settings = context.settings.borrow();
             match settings.get(&setting) {
                 Some(value) => Value::text(value),
@@ -155,11 +170,29 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             }
         }
         "set_config" => {
-            let (Some(setting), Some(value)) = (text(0), text(1)) else { return Ok(Value::Null) };
+            let (Some(setting), Some(value)) = (text(0), text(1)) else { return Ok(Some(Value::Null)) };
             context.settings.borrow_mut().set(&setting, Some(&value))?;
             context.changed.borrow_mut().push((setting, value.clone(), argument(2).is_true()));
             Value::Text(value)
         }
+        "pg_my_temp_schema" => Value::Int(0),
+        "pg_last_wal_receive_lsn"
+        | "pg_last_wal_replay_lsn"
+        | "pg_last_xact_replay_timestamp"
+        | "inet_server_addr"
+        | "inet_client_addr"
+        | "inet_server_port"
+        | "inet_client_port" => Value::Null,
+        "pg_is_in_recovery" | "pg_is_other_temp_schema" | "pg_relation_is_publishable" => Value::Bool(false),
+        _ => return Ok(None),
+    }))
+}
+
+/// Functions about the names of objects, and the numbers of names.
+fn of_names(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Option<Value>, PgError> {
+    let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
+    let text = |at: usize| argument(at).shown();
+    Ok(Some(match name {
         "format_type" => format_type(context, argument(0), argument(1))?,
         // A call of a type by its name is a cast.
         "regclass" | "regnamespace" | "regproc" | "regprocedure" | "regrole" | "regtype" => {
@@ -179,6 +212,16 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
             Err(error) if error.code == AMBIGUOUS_FUNCTION => Value::Null,
             found => found?,
         },
+        "pg_table_is_visible" => is_visible(context, argument(0))?,
+        "pg_type_is_visible" => is_visible_type(context, argument(0))?,
+        _ => return Ok(None),
+    }))
+}
+
+/// Functions about the definitions and descriptions of objects.
+fn of_definitions(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Option<Value>, PgError> {
+    let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
+    Ok(Some(match name {
         "pg_get_expr" => expression(context, argument(0))?,
         "pg_get_constraintdef" => {
             let definition = by_number(context, ("internal", "constraints"), argument(0), "definition")?;
@@ -210,18 +253,13 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
                 definition => definition,
             }
         }
-        "pg_table_is_visible" => is_visible(context, argument(0))?,
-        "pg_type_is_visible" => is_visible_type(context, argument(0))?,
-        "pg_relation_size" if arguments.len() > 1 => size_of_fork(context, argument(0), argument(1))?,
-        "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" => size(context, argument(0))?,
-        "pg_indexes_size" => Value::Int(0),
-        "pg_database_size" => database_size(context, argument(0))?,
-        // The database is in the only tablespace.
-        "pg_tablespace_size" if argument(0).is_null() => Value::Null,
-        "pg_tablespace_size" => database_size(context, &Value::text(context.database))?,
-        "pg_size_pretty" => argument(0).int().map_or(Value::Null, |bytes| Value::Text(pretty_size(bytes))),
         "obj_description" => description(context, argument(0), argument(1))?,
-        "acldefault" => default_privileges(context, argument(0), argument(1))?,
+        "pg_get_function_result" => by_number(context, ("internal", "functions"), argument(0), "result")?,
+        "pg_get_function_arguments" | "pg_get_function_identity_arguments" => {
+            by_number(context, ("internal", "functions"), argument(0), "arguments")?
+        }
+        "pg_get_functiondef" => source_of(context, argument(0))?,
+        "pg_get_serial_sequence" => sequence_of(context, argument(0), argument(1))?,
         "col_description"
         | "shobj_description"
         | "pg_tablespace_location"
@@ -231,22 +269,32 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         | "pg_get_statisticsobjdef"
         | "pg_get_statisticsobjdef_columns"
         | "pg_get_partition_constraintdef"
-        | "pg_relation_filenode"
-        | "pg_last_wal_receive_lsn"
-        | "pg_last_wal_replay_lsn"
-        | "pg_last_xact_replay_timestamp"
-        | "inet_server_addr"
-        | "inet_client_addr"
-        | "inet_server_port"
-        | "inet_client_port" => Value::Null,
-        "pg_get_function_result" => by_number(context, ("internal", "functions"), argument(0), "result")?,
-        "pg_get_function_arguments" | "pg_get_function_identity_arguments" => {
-            by_number(context, ("internal", "functions"), argument(0), "arguments")?
-        }
-        "pg_get_functiondef" => source_of(context, argument(0))?,
-        "pg_get_serial_sequence" => sequence_of(context, argument(0), argument(1))?,
-        "pg_my_temp_schema" => Value::Int(0),
-        "pg_is_in_recovery" | "pg_is_other_temp_schema" | "pg_relation_is_publishable" => Value::Bool(false),
+        | "pg_relation_filenode" => Value::Null,
+        _ => return Ok(None),
+    }))
+}
+
+/// Functions about sizes in bytes.
+fn of_sizes(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Option<Value>, PgError> {
+    let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
+    Ok(Some(match name {
+        "pg_relation_size" if arguments.len() > 1 => size_of_fork(context, argument(0), argument(1))?,
+        "pg_relation_size" | "pg_table_size" | "pg_total_relation_size" => size(context, argument(0))?,
+        "pg_indexes_size" => Value::Int(0),
+        "pg_database_size" => database_size(context, argument(0))?,
+        // The database is in the only tablespace.
+        "pg_tablespace_size" if argument(0).is_null() => Value::Null,
+        "pg_tablespace_size" => database_size(context, &Value::text(context.database))?,
+        "pg_size_pretty" => argument(0).int().map_or(Value::Null, |bytes| Value::Text(pretty_size(bytes))),
+        _ => return Ok(None),
+    }))
+}
+
+/// Functions about privileges and properties, and those that a part of their name says.
+fn of_privileges(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Option<Value>, PgError> {
+    let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
+    Ok(Some(match name {
+        "acldefault" => default_privileges(context, argument(0), argument(1))?,
         "pg_index_column_has_property" => has_column_property(context, arguments)?,
         "pg_index_has_property" => has_index_property(context, arguments)?,
         "pg_indexam_has_property" => has_method_property(arguments),
@@ -255,8 +303,8 @@ pub(super) fn call(context: &Context<'_>, name: &str, arguments: &[Value]) -> Re
         name if is_statistic(name) => Value::Null,
         name if name.starts_with("has_") => has_privilege(context, name, arguments)?,
         name if is_condition(name) && name != "starts_with" => Value::Bool(true),
-        _ => return general(context, name, arguments),
-    })
+        _ => return Ok(None),
+    }))
 }
 
 /// The statement that creates a function. Always NULL or an error: all functions are part of the program.
@@ -324,122 +372,6 @@ fn size_of_fork(context: &Context<'_>, relation: &Value, fork: &Value) -> Result
             Err(PgError::error("22023", "invalid fork name").with_hint(hint))
         }
     }
-}
-
-/// Functions about values. The store computes those that are not among them.
-fn general(context: &Context<'_>, name: &str, arguments: &[Value]) -> Result<Value, PgError> {
-    let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
-    let text = |at: usize| argument(at).shown();
-    let of_text = |change: fn(&str) -> String| text(0).map_or(Value::Null, |text| Value::Text(change(&text)));
-    let items = match argument(0) {
-        Value::Array(items) => Some(items),
-        _ => None,
-    };
-    let seconds = match arguments {
-        [Value::Text(part), Value::Time(microseconds) | Value::Interval(microseconds)] if part == "epoch" => {
-            Some(*microseconds as f64 / 1e6)
-        }
-        _ => None,
-    };
-    Ok(match name {
-        // Monitors ask for how long a statement runs.
-        "date_part" if seconds.is_some() => seconds.map_or(Value::Null, Value::Float),
-        "coalesce" => arguments.iter().find(|value| !value.is_null()).cloned().unwrap_or(Value::Null),
-        "nullif" => match argument(0).compare(argument(1)) {
-            Some(std::cmp::Ordering::Equal) => Value::Null,
-            _ => argument(0).clone(),
-        },
-        "greatest" => arguments
-            .iter()
-            .filter(|value| !value.is_null())
-            .cloned()
-            .reduce(|one, two| if two.compare(&one) == Some(std::cmp::Ordering::Greater) { two } else { one })
-            .unwrap_or(Value::Null),
-        "least" => arguments
-            .iter()
-            .filter(|value| !value.is_null())
-            .cloned()
-            .reduce(|one, two| if two.compare(&one) == Some(std::cmp::Ordering::Less) { two } else { one })
-            .unwrap_or(Value::Null),
-        "lower" => of_text(str::to_lowercase),
-        "upper" => of_text(str::to_uppercase),
-        "btrim" if arguments.len() == 1 => of_text(|text| text.trim_matches(' ').to_owned()),
-        "quote_ident" => of_text(identifier),
-        "quote_literal" => of_text(|text| format!("'{}'", text.replace('\'', "''"))),
-        "quote_nullable" => match text(0) {
-            Some(text) => Value::Text(format!("'{}'", text.replace('\'', "''"))),
-            None => Value::text("NULL"),
-        },
-        "length" | "char_length" => text(0).map_or(Value::Null, |text| Value::Int(text.chars().count() as i64)),
-        "json_build_object" => json_object(arguments)?,
-        "concat" => Value::Text(arguments.iter().filter_map(Value::shown).collect()),
-        "starts_with" => match (text(0), text(1)) {
-            (Some(text), Some(start)) => Value::Bool(text.starts_with(&start)),
-            _ => Value::Null,
-        },
-        "strpos" => match (text(0), text(1)) {
-            (Some(text), Some(part)) => {
-                Value::Int(text.find(&part).map_or(0, |at| text[..at].chars().count() as i64 + 1))
-            }
-            _ => Value::Null,
-        },
-        // The store evaluates `substring` with a pattern.
-        "substr" | "substring" if argument(1).is_null() || argument(1).int().is_some() => {
-            let (Some(text), Some(from)) = (text(0), argument(1).int()) else { return Ok(Value::Null) };
-            let end = argument(2).int().map_or(i64::MAX, |length| from.saturating_add(length));
-            let numbered = (1_i64..).zip(text.chars()).filter(|(number, _)| *number >= from && *number < end);
-            Value::Text(numbered.map(|(_, letter)| letter).collect())
-        }
-        "split_part" if argument(2).int().is_none_or(|part| part > 0) => {
-            match (text(0), text(1), argument(2).int().and_then(|part| usize::try_from(part - 1).ok())) {
-                (Some(text), Some(by), Some(part)) => Value::text(text.split(&by).nth(part).unwrap_or_default()),
-                _ => Value::Null,
-            }
-        }
-        "string_to_array" => match (text(0), text(1)) {
-            (Some(text), Some(by)) => Value::Array(text.split(&by).map(Value::text).collect()),
-            _ => Value::Null,
-        },
-        "parse_ident" => match text(0) {
-            Some(name) => Value::Array(parts(&name).into_iter().map(Value::Text).collect()),
-            None => Value::Null,
-        },
-        "array_to_string" if arguments.len() == 2 || argument(0).is_null() => match (items, text(1)) {
-            (Some(items), Some(by)) => {
-                let items: Vec<String> = items.iter().filter_map(Value::shown).collect();
-                Value::Text(items.join(&by))
-            }
-            _ => Value::Null,
-        },
-        "cardinality" => items.map_or(Value::Null, |items| Value::Int(items.len() as i64)),
-        "array_length" | "array_upper" => {
-            items.filter(|items| !items.is_empty()).map_or(Value::Null, |items| Value::Int(items.len() as i64))
-        }
-        "array_remove" => match items {
-            Some(items) => Value::Array(items.iter().filter(|item| *item != argument(1)).cloned().collect()),
-            None => Value::Null,
-        },
-        "array_lower" => items.filter(|items| !items.is_empty()).map_or(Value::Null, |_| Value::Int(1)),
-        "array_position" => match items {
-            Some(items) => {
-                let found = items.iter().position(|item| item.compare(argument(1)) == Some(std::cmp::Ordering::Equal));
-                Value::maybe(found.map(|at| at as i64 + 1))
-            }
-            None => Value::Null,
-        },
-        "abs" if matches!(argument(0), Value::Int(_) | Value::Null) => {
-            argument(0).int().map_or(Value::Null, |value| Value::Int(value.saturating_abs()))
-        }
-        "row" => Value::Record(arguments.to_vec()),
-        "array" => Value::Array(arguments.to_vec()),
-        _ => {
-            let value = context.functions.call(name, arguments, context.purpose == Purpose::Columns)?;
-            if let Value::Text(text) = &value {
-                context.limits.count_bytes(text.len())?;
-            }
-            value
-        }
-    })
 }
 
 /// The definition of a constraint for people: `CHECK (a > 0)` for `CHECK ((a > 0))`.

@@ -42,6 +42,7 @@ mod store_functions;
 mod type_names;
 mod typing;
 pub(in crate::pg) mod value;
+mod value_functions;
 mod view_text;
 
 pub(in crate::pg) use contents::{is_sequence, number_of_table};

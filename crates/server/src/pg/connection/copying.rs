@@ -1,6 +1,8 @@
 //! COPY: rows from the client into the store, and back.
 
+use super::io::Io;
 use super::session::Connection;
+use crate::ingest::request_memory::MemoryReservation;
 use crate::pg::copy::reader::CopyReader;
 use crate::pg::copy::writer;
 use crate::pg::error::{Failure, PgError};
@@ -29,8 +31,8 @@ impl Connection {
         let is_binary = copy.options.format == CopyFormat::Binary;
         self.io.out.copy_response(b'G', is_binary, found.len());
         self.io.flush()?;
-        let mut reader = CopyReader::new(&relation, &found, &copy.options);
-        let mut reservation = self.io.further_reservation();
+        let reader = CopyReader::new(&relation, &found, &copy.options);
+        let reservation = self.io.further_reservation();
         let (sender, pieces) = sync_channel::<CopyPiece>(WAITING_BATCHES_MAX);
         let table = quoted_name(name);
         let names: Vec<String> = found.into_iter().map(|column| column.name).collect();
@@ -38,56 +40,7 @@ impl Connection {
         std::thread::scope(|scope| {
             let load = || session.load(&table, &names, copy.condition.as_deref(), pieces);
             let store = Builder::new().spawn_scoped(scope, load).map_err(Error::no_thread)?;
-            let mut next = || -> Result<Option<CopyBatch>, Failure> {
-                loop {
-                    let is_full = reservation.try_grow(reader.byte_count()).is_err();
-                    let mut batch = reader.next_batch()?;
-                    // If others need the memory, complete rows are stored at once; the rest of a row waits.
-                    if batch.is_none() && is_full {
-                        batch = reader.batch()?;
-                    }
-                    if let Some(rows) = batch {
-                        let reservation = reservation.split_off(reader.byte_count());
-                        return Ok(Some(CopyBatch { rows, reservation }));
-                    }
-                    reservation.shrink(reader.byte_count());
-                    io.grow(&mut reservation, reader.byte_count())?;
-                    io.holds.set(reader.byte_count());
-                    match io.wait()? {
-                        Incoming::CopyData(piece) => reader.push(&piece),
-                        Incoming::CopyDone => return Ok(None),
-                        Incoming::CopyFail(why) => {
-                            return Err(PgError::error("57014", format!("COPY from stdin failed: {why}")).into());
-                        }
-                        Incoming::Flush | Incoming::Sync => {}
-                        _ => return Err(PgError::protocol("unexpected message during COPY from stdin").into()),
-                    }
-                }
-            };
-            let mut read = Ok(());
-            // If the storing thread does not accept a batch, it has an error of its own.
-            loop {
-                match next() {
-                    Ok(Some(batch)) => {
-                        if sender.send(Ok(batch)).is_err() {
-                            break;
-                        }
-                    }
-                    Ok(None) => break,
-                    Err(failure) => {
-                        read = Err(failure);
-                        break;
-                    }
-                }
-            }
-            let read = read.and_then(|()| match reader.finish()? {
-                Some(rows) => {
-                    // The receiving thread itself reports why it ended.
-                    let _ = sender.send(Ok(CopyBatch { rows, reservation }));
-                    Ok(())
-                }
-                None => Ok(()),
-            });
+            let read = read_rows(io, reader, reservation, &sender);
             if read.is_err() {
                 give_up(&sender);
             }
@@ -153,6 +106,59 @@ impl Connection {
         }
         io.out.copy_done();
         Ok(format!("COPY {count}"))
+    }
+}
+
+/// Passes the rows that a client sends to the storing thread.
+fn read_rows(
+    io: &mut Io,
+    mut reader: CopyReader,
+    mut reservation: MemoryReservation,
+    sender: &SyncSender<CopyPiece>,
+) -> Result<(), Failure> {
+    while let Some(batch) = next_rows(io, &mut reader, &mut reservation)? {
+        if sender.send(Ok(batch)).is_err() {
+            // The storing thread has an error of its own.
+            return Ok(());
+        }
+    }
+    if let Some(rows) = reader.finish()? {
+        // The storing thread itself reports why it ended.
+        let _ = sender.send(Ok(CopyBatch { rows, reservation }));
+    }
+    Ok(())
+}
+
+/// Returns the next rows that a client sends, with the memory reserved for them; `None` at their end, where the reader
+/// may have some more.
+fn next_rows(
+    io: &mut Io,
+    reader: &mut CopyReader,
+    reservation: &mut MemoryReservation,
+) -> Result<Option<CopyBatch>, Failure> {
+    loop {
+        let is_full = reservation.try_grow(reader.byte_count()).is_err();
+        let mut batch = reader.next_batch()?;
+        // If others need the memory, complete rows are stored at once; the rest of a row waits.
+        if batch.is_none() && is_full {
+            batch = reader.batch()?;
+        }
+        if let Some(rows) = batch {
+            let reservation = reservation.split_off(reader.byte_count());
+            return Ok(Some(CopyBatch { rows, reservation }));
+        }
+        reservation.shrink(reader.byte_count());
+        io.grow(reservation, reader.byte_count())?;
+        io.holds.set(reader.byte_count());
+        match io.wait()? {
+            Incoming::CopyData(piece) => reader.push(&piece),
+            Incoming::CopyDone => return Ok(None),
+            Incoming::CopyFail(why) => {
+                return Err(PgError::error("57014", format!("COPY from stdin failed: {why}")).into());
+            }
+            Incoming::Flush | Incoming::Sync => {}
+            _ => return Err(PgError::protocol("unexpected message during COPY from stdin").into()),
+        }
     }
 }
 

@@ -184,24 +184,23 @@ async fn first_packet(
 
 type Refused = Box<(Io, PgError)>;
 
-/// Opens the session of a client, on a thread that may block.
-fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Refused> {
-    let Client { user, database, database_name, parameters, caller, peer, is_encrypted, generation } = client;
-    let state = database.state.clone();
-    let role = caller.role;
-    let begun = || -> Result<_, PgError> {
-        let parameters: BTreeMap<String, String> = parameters.into_iter().collect();
-        if parameters.get("replication").is_some_and(|value| !["off", "false", "no", "0"].contains(&value.as_str())) {
+impl Client {
+    /// The settings with which the session begins: those of the user, and those that the client wants.
+    fn settings(&self, shared: &PgShared) -> Result<Settings, PgError> {
+        let parameters: BTreeMap<&str, &str> =
+            self.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        if parameters.get("replication").is_some_and(|value| !["off", "false", "no", "0"].contains(value)) {
             return Err(PgError::not_supported("replication"));
         }
-        let mut settings = Settings::new(&user, shared.port, shared.connections_max);
+        let role = self.caller.role;
+        let mut settings = Settings::new(&self.user, shared.port, shared.connections_max);
         settings.fix("is_superuser", if role == Role::Admin { "on" } else { "off" });
-        settings.fix("ssl", if is_encrypted { "on" } else { "off" });
-        if let Some(limit) = state.statements().time_limit_of(role.permission()) {
+        settings.fix("ssl", if self.is_encrypted { "on" } else { "off" });
+        if let Some(limit) = self.database.state.statements().time_limit_of(role.permission()) {
             settings.begin_with("statement_timeout", &written_duration(limit))?;
         }
-        for (name, value) in &parameters {
-            match name.as_str() {
+        for (name, value) in parameters {
+            match name {
                 "user" | "database" | "replication" => {}
                 "options" => {
                     for (name, value) in command_line(value)? {
@@ -211,10 +210,20 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
                 name => settings.begin_with(name, value)?,
             }
         }
-        let session = StoreSession::open(&state, &user, &database_name);
+        Ok(settings)
+    }
+}
+
+/// Opens the session of a client, on a thread that may block.
+fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Refused> {
+    let begun = || -> Result<_, PgError> {
+        let settings = client.settings(shared)?;
+        let Client { user, database, database_name, peer, .. } = &client;
+        let state = &database.state;
+        let session = StoreSession::open(state, user, database_name);
         let bits = SystemEnvironment.random()?;
         let secret = i32::from_le_bytes([bits[0], bits[1], bits[2], bits[3]]);
-        let owner = SessionOwner { user: &user, database: &database_name, address: peer.address };
+        let owner = SessionOwner { user, database: database_name, address: peer.address };
         let numbers = state.running().processes();
         let key = shared.sessions.register(numbers, secret, &owner, session.interrupt_handle());
         session.set_process(key.process);
@@ -224,6 +233,8 @@ fn open(io: Io, client: Client, shared: &PgShared) -> Result<Box<Connection>, Re
         Ok(begun) => begun,
         Err(error) => return Err(Box::new((io, error))),
     };
+    let Client { user, database, database_name, caller, peer, generation, .. } = client;
+    let state = database.state.clone();
     let metrics = state.metrics();
     let mut io = io;
     io.follow(key.termination());
