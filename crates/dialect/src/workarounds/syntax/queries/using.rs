@@ -213,8 +213,8 @@ impl Joined {
     }
 }
 
-/// The column that a join merges, whose sides keep their rows without a partner or not. `None` if it is the left side's,
-/// and it is not known which of several tables has it.
+/// The column that a join merges. The flags say which side keeps rows without a partner. `None` if it is the left
+/// side's, and it is not known which of several tables has it.
 fn merged_column(
     name: &Ident,
     (left, keeps_left): (&Joined, bool),
@@ -253,9 +253,20 @@ fn condition(names: &[Ident], left: &Joined, right: &Joined) -> ControlFlow<Erro
     }
 }
 
+/// The columns that the joins of a `FROM` merge; none of an item of it that is refused.
+pub(super) fn merged_in(from: &[TableWithJoins]) -> Merged {
+    let mut merged = Merged::default();
+    for item in from.iter().filter(|item| !item.joins.is_empty()) {
+        if let ControlFlow::Continue(joined) = Joined::of(&mut item.clone()) {
+            merged.columns.extend(joined.merged.columns);
+        }
+    }
+    merged
+}
+
 /// The columns that joins merge.
 #[derive(Default)]
-struct Merged {
+pub(super) struct Merged {
     columns: Vec<MergedColumn>,
     /// Whether a join was rewritten to one with ON, for which DataFusion merges no columns.
     has_conditions: bool,
@@ -266,6 +277,16 @@ impl Merged {
     fn find(&self, name: &Ident) -> Option<&MergedColumn> {
         let mut columns = self.columns.iter().filter(|column| is_same(&column.name, name));
         columns.next().filter(|_| columns.next().is_none())
+    }
+
+    /// The value of the merged column of a name.
+    pub(super) fn value(&self, name: &Ident) -> Option<&Expr> {
+        self.find(name).map(|column| &column.value)
+    }
+
+    /// Whether a merged column has a name.
+    pub(super) fn has(&self, name: &Ident) -> bool {
+        self.columns.iter().any(|column| is_same(&column.name, name))
     }
 
     fn rewrite_item(&self, item: &mut SelectItem) {
