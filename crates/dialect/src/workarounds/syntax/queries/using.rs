@@ -76,7 +76,7 @@ struct Joined {
 /// A part of what `*` shows.
 #[derive(Clone)]
 enum ShownPart {
-    Merged(MergedColumn),
+    Merged(Box<MergedColumn>),
     /// A table's columns without those that are merged.
     Table {
         name: Ident,
@@ -88,10 +88,10 @@ impl ShownPart {
     /// The part as an item of SELECT.
     fn item(&self) -> SelectItem {
         match self {
-            Self::Merged(MergedColumn { name, value, is_changed: true, .. }) => {
-                SelectItem::ExprWithAlias { expr: value.clone(), alias: name.clone() }
+            Self::Merged(column) if column.is_changed => {
+                SelectItem::ExprWithAlias { expr: column.value.clone(), alias: column.name.clone() }
             }
-            Self::Merged(MergedColumn { value, .. }) => SelectItem::UnnamedExpr(value.clone()),
+            Self::Merged(column) => SelectItem::UnnamedExpr(column.value.clone()),
             Self::Table { name, merged } => {
                 let merged: Vec<ObjectName> = merged.iter().map(|name| ObjectName::from(vec![name.clone()])).collect();
                 let opt_exclude = (!merged.is_empty()).then_some(ExcludeSelectItem::Multiple(merged));
@@ -184,7 +184,7 @@ impl Joined {
         let condition = condition(&names, &self, &right)?;
         let are_known = is_plain && !is_natural && columns.len() == names.len();
         let shown = self.shown.zip(right.shown).filter(|_| are_known).and_then(|(left, right)| {
-            let merged = columns.iter().cloned().map(ShownPart::Merged);
+            let merged = columns.iter().cloned().map(|column| ShownPart::Merged(Box::new(column)));
             Some(merged.chain(without(left, &names)?).chain(without(right, &names)?).collect())
         });
         let others = self.merged.columns.into_iter().chain(right.merged.columns);
