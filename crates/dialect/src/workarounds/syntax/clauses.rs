@@ -40,6 +40,7 @@ use super::queries::natural::name_natural_columns;
 use super::queries::order_all::order_by_positions;
 use super::queries::order_names::settle_order_names;
 use super::queries::outer_aggregates::compute_outer_aggregates;
+use super::queries::outer_merged::write_outer_merged;
 use super::queries::samples::select_sample;
 use super::queries::set_all::count_rows;
 use super::queries::subquery_widths::refuse_wrong_widths;
@@ -98,6 +99,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     write_whole_rows(statement, tables)?;
     write_row_texts(statement)?;
     name_natural_columns(statement, tables);
+    write_outer_merged(statement, tables);
     mark_returned_instants(statement)?;
     let declares = matches!(statement, Statement::CreateTable(_) | Statement::AlterTable(_));
     let answers = has_answer(statement);

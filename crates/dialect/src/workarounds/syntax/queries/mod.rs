@@ -12,6 +12,7 @@ pub(super) mod natural;
 pub(super) mod order_all;
 pub(super) mod order_names;
 pub(super) mod outer_aggregates;
+pub(super) mod outer_merged;
 pub(super) mod samples;
 pub(super) mod set_all;
 pub(super) mod subquery_widths;

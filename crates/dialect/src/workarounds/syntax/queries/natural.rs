@@ -6,9 +6,9 @@
 
 use crate::text::relations::{columns_of_values, constraint_of, is_merging, name_of_relation, relations_of};
 use crate::text::tree_walk::visit_mut;
-use crate::workarounds::syntax::names::alias_columns::columns_of;
 use crate::workarounds::syntax::names::named_tables::{NamedTables, of_cte};
 use crate::workarounds::syntax::names::output_names::name_of;
+use crate::workarounds::syntax::names::relation_columns::columns_of;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{

@@ -76,7 +76,7 @@ struct Joined {
 /// A part of what `*` shows.
 #[derive(Clone)]
 enum ShownPart {
-    Merged(MergedColumn),
+    Merged(Box<MergedColumn>),
     /// A table's columns without those that are merged.
     Table {
         name: Ident,
@@ -88,10 +88,10 @@ impl ShownPart {
     /// The part as an item of SELECT.
     fn item(&self) -> SelectItem {
         match self {
-            Self::Merged(MergedColumn { name, value, is_changed: true, .. }) => {
-                SelectItem::ExprWithAlias { expr: value.clone(), alias: name.clone() }
+            Self::Merged(column) if column.is_changed => {
+                SelectItem::ExprWithAlias { expr: column.value.clone(), alias: column.name.clone() }
             }
-            Self::Merged(MergedColumn { value, .. }) => SelectItem::UnnamedExpr(value.clone()),
+            Self::Merged(column) => SelectItem::UnnamedExpr(column.value.clone()),
             Self::Table { name, merged } => {
                 let merged: Vec<ObjectName> = merged.iter().map(|name| ObjectName::from(vec![name.clone()])).collect();
                 let opt_exclude = (!merged.is_empty()).then_some(ExcludeSelectItem::Multiple(merged));
@@ -184,7 +184,7 @@ impl Joined {
         let condition = condition(&names, &self, &right)?;
         let are_known = is_plain && !is_natural && columns.len() == names.len();
         let shown = self.shown.zip(right.shown).filter(|_| are_known).and_then(|(left, right)| {
-            let merged = columns.iter().cloned().map(ShownPart::Merged);
+            let merged = columns.iter().cloned().map(|column| ShownPart::Merged(Box::new(column)));
             Some(merged.chain(without(left, &names)?).chain(without(right, &names)?).collect())
         });
         let others = self.merged.columns.into_iter().chain(right.merged.columns);
@@ -213,8 +213,8 @@ impl Joined {
     }
 }
 
-/// The column that a join merges, whose sides keep their rows without a partner or not. `None` if it is the left side's,
-/// and it is not known which of several tables has it.
+/// The column that a join merges. The flags say which side keeps rows without a partner. `None` if it is the left
+/// side's, and it is not known which of several tables has it.
 fn merged_column(
     name: &Ident,
     (left, keeps_left): (&Joined, bool),
@@ -253,9 +253,20 @@ fn condition(names: &[Ident], left: &Joined, right: &Joined) -> ControlFlow<Erro
     }
 }
 
+/// The columns that the joins of a `FROM` merge; none of an item of it that is refused.
+pub(super) fn merged_in(from: &[TableWithJoins]) -> Merged {
+    let mut merged = Merged::default();
+    for item in from.iter().filter(|item| !item.joins.is_empty()) {
+        if let ControlFlow::Continue(joined) = Joined::of(&mut item.clone()) {
+            merged.columns.extend(joined.merged.columns);
+        }
+    }
+    merged
+}
+
 /// The columns that joins merge.
 #[derive(Default)]
-struct Merged {
+pub(super) struct Merged {
     columns: Vec<MergedColumn>,
     /// Whether a join was rewritten to one with ON, for which DataFusion merges no columns.
     has_conditions: bool,
@@ -266,6 +277,16 @@ impl Merged {
     fn find(&self, name: &Ident) -> Option<&MergedColumn> {
         let mut columns = self.columns.iter().filter(|column| is_same(&column.name, name));
         columns.next().filter(|_| columns.next().is_none())
+    }
+
+    /// The value of the merged column of a name.
+    pub(super) fn value(&self, name: &Ident) -> Option<&Expr> {
+        self.find(name).map(|column| &column.value)
+    }
+
+    /// Whether a merged column has a name.
+    pub(super) fn has(&self, name: &Ident) -> bool {
+        self.columns.iter().any(|column| is_same(&column.name, name))
     }
 
     fn rewrite_item(&self, item: &mut SelectItem) {
