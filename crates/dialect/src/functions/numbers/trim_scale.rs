@@ -1,5 +1,5 @@
-//! `trim_scale(x)`: a decimal without the zeros at its end. A column has one number of digits after the point, and keeps
-//! it.
+//! `trim_scale(x)`: a decimal without the zeros at its end. A column has one number of digits after the point, and
+//! keeps it.
 
 use super::arithmetic::least_scale;
 use crate::functions::base::answers::{answer, are_constant};

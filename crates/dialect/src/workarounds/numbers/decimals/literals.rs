@@ -1,7 +1,7 @@
 //! Numbers in a statement that DataFusion would not read as decimals of their digits. It keeps the exponent of `1e3` as
-//! a negative number of digits after the point, which most of its functions do not know, and refuses long numbers. Whole
-//! numbers beyond `BIGINT` are decimals, where it has unsigned integers. Numbers with more digits than a decimal has are
-//! `DOUBLE`s.
+//! a negative number of digits after the point, which most of its functions do not know, and refuses long numbers.
+//! Whole numbers beyond `BIGINT` are decimals, where it has unsigned integers. Numbers with more digits than a decimal
+//! has are `DOUBLE`s.
 
 use crate::text::decimals;
 use crate::text::tree_walk::{visit_expressions_mut, visit_mut, visit_relations};
@@ -64,8 +64,8 @@ fn has_exponent(text: &str) -> bool {
     text.contains(['e', 'E']) && !text.contains(['x', 'X'])
 }
 
-/// Whether it is a whole number, without a sign, that no `BIGINT` holds. That is 9223372036854775808, too, whose negation
-/// one holds.
+/// Whether it is a whole number, without a sign, that no `BIGINT` holds. That is 9223372036854775808, too, whose
+/// negation one holds.
 fn is_beyond_bigint(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<i64>().is_err()
 }
