@@ -1,8 +1,8 @@
 //! Methods of `ExecutionPlan` that are the same in most steps, and how rules replace steps and their inputs.
 
 use crate::text::plan_walk::DynWalk;
-use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
+use datafusion::common::{Result, internal_err};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
@@ -11,6 +11,14 @@ use std::sync::Arc;
 /// A step that has one input, over another input.
 pub fn with_input(plan: &Arc<dyn ExecutionPlan>, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     Arc::clone(plan).replace_children(vec![input], ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+}
+
+/// The input of a step that has one, out of those that replace its inputs.
+pub fn only_input(step: &str, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+    match <[_; 1]>::try_from(inputs) {
+        Ok([input]) => Ok(input),
+        Err(_) => internal_err!("{step} has one input"),
+    }
 }
 
 /// A plan whose steps are replaced, from the top. `replacement` returns `None` for a step that stays.

@@ -2,14 +2,14 @@
 //! is built.
 
 use super::scan::{ResidentScan, piece};
-use atsdb_dialect::operators::plan_methods::plan_methods;
+use atsdb_dialect::operators::plan_methods::{only_input, plan_methods};
 use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_resident::{RowKeys, TableMatches};
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{JoinType, Result, internal_err};
+use datafusion::common::{JoinType, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
@@ -184,9 +184,9 @@ impl ExecutionPlan for IndexJoin {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let [outer] = children.as_slice() else { return internal_err!("IndexJoin has one input") };
+        let outer = only_input(self.name(), children)?;
         let Self { outer_is_left, inner, index, keys, kind, schema, .. } = self.as_ref().clone();
-        Ok(Arc::new(Self::new(Arc::clone(outer), outer_is_left, inner, (index, keys), kind, schema)))
+        Ok(Arc::new(Self::new(outer, outer_is_left, inner, (index, keys), kind, schema)))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -2,9 +2,9 @@
 
 use super::choice::GroupChoice;
 use super::thread_groups::ThreadFilter;
-use crate::operators::plan_methods::plan_methods;
+use crate::operators::plan_methods::{only_input, plan_methods};
+use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::execution_plan::{EmissionType, ReplaceChildrenOptions};
@@ -67,10 +67,10 @@ impl ExecutionPlan for FirstGroupsExec {
 
     fn replace_children(
         self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(input) = children.pop() else { return internal_err!("FirstGroupsExec has one input") };
+        let input = only_input(self.name(), children)?;
         Ok(Arc::new(Self::try_new(input, self.choice.keys.clone(), self.choice.group_count)?))
     }
 

@@ -2,7 +2,7 @@
 
 use super::filler::Filler;
 use super::parameters::GapFillParameters;
-use crate::operators::plan_methods::plan_methods;
+use crate::operators::plan_methods::{only_input, plan_methods};
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -84,10 +84,10 @@ impl ExecutionPlan for GapFillExec {
 
     fn replace_children(
         self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(input) = children.pop() else { return internal_err!("GapFillExec has one input") };
+        let input = only_input(self.name(), children)?;
         Ok(Arc::new(Self::try_new(input, Arc::clone(&self.parameters), Arc::clone(&self.schema))?))
     }
 

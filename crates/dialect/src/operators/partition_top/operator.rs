@@ -1,9 +1,9 @@
 //! The operator.
 
 use super::part::{RankBound, ThreadFilter, first_rows};
-use crate::operators::plan_methods::plan_methods;
+use crate::operators::plan_methods::{only_input, plan_methods};
+use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, internal_err};
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
@@ -71,10 +71,10 @@ impl ExecutionPlan for PartitionTopExec {
 
     fn replace_children(
         self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(input) = children.pop() else { return internal_err!("PartitionTopExec has one input") };
+        let input = only_input(self.name(), children)?;
         Ok(Arc::new(Self::new(input, Arc::clone(&self.wanted))))
     }
 

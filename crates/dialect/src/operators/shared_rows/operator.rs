@@ -1,9 +1,9 @@
 //! The operator.
 
-use crate::operators::plan_methods::plan_methods;
+use crate::operators::plan_methods::{only_input, plan_methods};
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
-use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
@@ -131,10 +131,10 @@ impl ExecutionPlan for SharedRowsExec {
 
     fn replace_children(
         self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(input) = children.pop() else { return internal_err!("SharedRowsExec has one input") };
+        let input = only_input(self.name(), children)?;
         Ok(Arc::new(Self { input, ..Arc::unwrap_or_clone(self) }))
     }
 

@@ -3,7 +3,7 @@
 //!
 //! Part of [`union_constants`](super::union_constants) and [`unambiguous_filters`](super::unambiguous_filters).
 
-use crate::operators::plan_methods::plan_methods;
+use crate::operators::plan_methods::{only_input, plan_methods};
 use crate::text::plan_walk::DynWalk;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
@@ -69,13 +69,6 @@ impl HiddenStep {
         let properties = (hiding.properties)(&step);
         Self { step, hiding, properties }
     }
-
-    fn with_step(&self, mut steps: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        match steps.pop() {
-            Some(step) => Ok(Arc::new(Self::new(step, self.hiding))),
-            None => internal_err!("a hidden step has one input"),
-        }
-    }
 }
 
 impl DisplayAs for HiddenStep {
@@ -104,7 +97,7 @@ impl ExecutionPlan for HiddenStep {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.with_step(children)
+        Ok(Arc::new(Self::new(only_input(self.name(), children)?, self.hiding)))
     }
 
     fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -4,7 +4,7 @@
 //! Part of [`grouping_sets`](super::grouping_sets), [`joined_rows`](super::joined_rows) and
 //! [`sliding_counts`](super::sliding_counts).
 
-use crate::operators::plan_methods::plan_methods;
+use crate::operators::plan_methods::{only_input, plan_methods};
 use crate::text::plan_walk::DynWalk;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult};
@@ -162,13 +162,6 @@ impl UnknownRowsExec {
         let step = plan.downcast_ref::<Self>()?;
         step.unknown.changes_nothing(step.input.as_ref()).then(|| Arc::clone(&step.input))
     }
-
-    fn with_input(&self, mut inputs: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        match inputs.pop() {
-            Some(input) => Self::above(input, self.unknown.clone()),
-            None => internal_err!("UnknownRowsExec has one input"),
-        }
-    }
 }
 
 impl DisplayAs for UnknownRowsExec {
@@ -193,7 +186,7 @@ impl ExecutionPlan for UnknownRowsExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.with_input(children)
+        Self::above(only_input(self.name(), children)?, self.unknown.clone())
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

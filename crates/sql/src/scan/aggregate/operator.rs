@@ -4,7 +4,7 @@
 use super::call::Call;
 use crate::scan::operator::AtsdbScan;
 use atsdb_core::{Error, ErrorKind};
-use atsdb_dialect::operators::plan_methods::plan_methods;
+use atsdb_dialect::operators::plan_methods::{only_input, plan_methods};
 use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_engine::{GroupKey, GroupPartition, Groups, Measure, Scan};
 use datafusion::arrow::array::RecordBatch;
@@ -356,13 +356,8 @@ impl ExecutionPlan for AggregateExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        match <[_; 1]>::try_from(children) {
-            Ok([spilling]) => {
-                let metrics = ExecutionPlanMetricsSet::new();
-                Ok(Arc::new(Self { spilling, metrics, ..Self::clone(&self) }))
-            }
-            Err(_) => internal_err!("AtsdbAggregate has one input"),
-        }
+        let (spilling, metrics) = (only_input(self.name(), children)?, ExecutionPlanMetricsSet::new());
+        Ok(Arc::new(Self { spilling, metrics, ..Self::clone(&self) }))
     }
 
     fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {

@@ -2,7 +2,7 @@
 
 use super::rows_by_chunk::RowsByChunk;
 use crate::scan::operator::AtsdbScan;
-use atsdb_dialect::operators::plan_methods::plan_methods;
+use atsdb_dialect::operators::plan_methods::{only_input, plan_methods};
 use atsdb_dialect::text::datafusion_errors::external;
 use atsdb_engine::{LocatedRows, Scan};
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, UInt32Array};
@@ -94,13 +94,8 @@ impl ExecutionPlan for FetchRowsExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        match <[_; 1]>::try_from(children) {
-            Ok([input]) => {
-                let metrics = ExecutionPlanMetricsSet::new();
-                Ok(Arc::new(Self { input, metrics, ..Self::clone(&self) }))
-            }
-            Err(_) => internal_err!("FetchRows has one input"),
-        }
+        let (input, metrics) = (only_input(self.name(), children)?, ExecutionPlanMetricsSet::new());
+        Ok(Arc::new(Self { input, metrics, ..Self::clone(&self) }))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
