@@ -237,10 +237,8 @@ impl<'a> Domain<'a> {
 
     fn of_aggregate(&self, aggregate: &Aggregate) -> Result<Option<Spread>> {
         let Some(input) = self.spread(&aggregate.input)? else { return Ok(None) };
+        // Grouping sets were refused.
         let (groups, functions) = (&aggregate.group_expr, &aggregate.aggr_expr);
-        if groups.iter().any(|group| matches!(group, Expr::GroupingSet(_))) {
-            return Ok(None);
-        }
         let inputs = [Arc::clone(aggregate.input.schema())];
         let mut grouped = self.all_replaced(groups, &input.values, &inputs)?;
         let mut computed = self.all_replaced(functions, &input.values, &inputs)?;

@@ -6,9 +6,10 @@
 //! those in `DISTINCT ON` ([`first_rows`]), the columns that only one in ORDER BY mentions ([`ordered_columns`]), and
 //! the subquery's rows for all outer rows at once ([`domain`], after Neumann and Kemper, "Unnesting Arbitrary
 //! Queries"), also where it mentions columns several levels up ([`outer_columns`]). Aggregates of the outer query are
-//! refused where the syntax tree still has them ([`outer_aggregates`]). Also `IN` that may be NULL
-//! ([`unknown_members`]), equal subqueries with different values ([`volatile_values`]), and the order of a subquery in
-//! FROM ([`order`]). Not owned: other subqueries that DataFusion rewrites itself, whose conditions are equalities.
+//! refused where the syntax tree still has them ([`outer_aggregates`]), and so are grouping sets in such a subquery
+//! ([`grouping_sets`]). Also `IN` that may be NULL ([`unknown_members`]), equal subqueries with different values
+//! ([`volatile_values`]), and the order of a subquery in FROM ([`order`]). Not owned: other subqueries that DataFusion
+//! rewrites itself, whose conditions are equalities.
 //!
 //! Waits for [#5492](https://github.com/apache/datafusion/issues/5492) and
 //! [#14554](https://github.com/apache/datafusion/issues/14554) (any condition), and
@@ -19,6 +20,7 @@ mod answers;
 mod domain;
 mod first_conditions;
 mod first_rows;
+mod grouping_sets;
 mod join_conditions;
 mod lateral;
 pub(super) mod order;

@@ -2,6 +2,7 @@
 
 use super::domain::Names;
 use super::first_conditions::before_lateral;
+use super::grouping_sets::refuse_grouping_sets;
 use super::join_conditions::of_condition;
 use super::lateral::lateral;
 use super::outer_aggregates::refuse_outer_aggregates;
@@ -29,6 +30,7 @@ impl AnalyzerRule for AnySubquery {
             return Ok(plan);
         }
         refuse_outer_aggregates(&plan)?;
+        refuse_grouping_sets(&plan)?;
         let names = Names::default();
         let mut plan = name_volatile_values(before_lateral(plan)?.data, &names)?;
         loop {
