@@ -50,6 +50,14 @@ pub fn is_not_finite(text: &str) -> bool {
     words.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
+/// The type of a text beside decimals: a decimal with the digits of its number, or a `DOUBLE` if it is `NaN` or
+/// infinite, which no decimal is. `None` if it is neither.
+pub fn type_of_text(text: &str) -> Option<DataType> {
+    let text = text.trim();
+    let number = read(text).map(|number| scalar(number).data_type());
+    number.or_else(|| is_not_finite(text).then_some(DataType::Float64))
+}
+
 /// The error for a result with more digits than a decimal with this many after the point can have.
 pub fn too_many_digits(scale: i8) -> Error {
     let before_point = digits_before(DECIMAL_DIGITS_MAX, scale);

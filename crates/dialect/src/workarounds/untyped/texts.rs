@@ -99,15 +99,7 @@ fn type_in_array(operator: &str, left: DataType, constant: &Expr, schema: &DFSch
 /// a microsecond.
 fn type_of_value(other: DataType, constant: &str) -> Option<DataType> {
     match other {
-        DataType::Decimal128(..) => {
-            let number = decimals::read(constant.trim()).map(decimals::scalar);
-            Some(match number {
-                Some(number) => number.data_type(),
-                // No decimal is `NaN` or infinite.
-                None if decimals::is_not_finite(constant.trim()) => DataType::Float64,
-                None => other,
-            })
-        }
+        DataType::Decimal128(..) => Some(decimals::type_of_text(constant).unwrap_or(other)),
         DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, zone) => {
             Some(DataType::Timestamp(TimeUnit::Microsecond, zone))
         }
@@ -169,7 +161,7 @@ fn type_beside(op: &BinaryOperator, other: &DataType, constant: &str) -> Option<
         (B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq, DataType::Boolean) => Some(DataType::Boolean),
         (B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo, DataType::Decimal128(..))
         | (B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq, DataType::Decimal128(..)) => {
-            decimals::read(constant.trim()).map(|number| decimals::scalar(number).data_type())
+            decimals::type_of_text(constant)
         }
         (B::Plus | B::Minus | B::Multiply | B::Divide | B::Modulo, of) if of.is_numeric() => Some(of.clone()),
         (B::Plus | B::Minus | B::Eq | B::NotEq | B::Lt | B::LtEq | B::Gt | B::GtEq, DataType::Interval(_)) => {

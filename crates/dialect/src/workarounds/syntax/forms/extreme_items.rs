@@ -1,6 +1,6 @@
 //! Comparisons with `ANY` and `ALL` of an array of numbers that is written out, such as `x < ANY (ARRAY[1, 2, 3])`. The
-//! least or the greatest item decides, so the others are left out, except for a NULL. DataFusion copies the array
-//! several times, which takes seconds for thousands of items.
+//! least or the greatest item decides, so the others are left out, except for a NULL and a decimal, which gives the
+//! array its type. DataFusion copies the array several times, which takes seconds for thousands of items.
 //!
 //! No upstream issue known.
 
@@ -31,6 +31,9 @@ pub(crate) fn keep_extreme_items(expr: &mut Expr) {
     if let Some((_, at)) = numbers.last().filter(|_| keeps_greatest) {
         kept.push(items[*at].clone());
     }
+    if !kept.iter().any(is_decimal) {
+        kept.extend(items.iter().find(|item| is_decimal(item)).cloned());
+    }
     kept.extend(items.iter().find(|item| is_null(item)).cloned());
     *items = kept;
 }
@@ -58,6 +61,15 @@ fn numbers(items: &[Expr]) -> Option<Vec<(i128, usize)>> {
     read.into_iter().map(scaled).collect()
 }
 
+/// Whether a number is none of a `BIGINT`.
+fn is_decimal(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits.parse::<i64>().is_err(),
+        Expr::UnaryOp { expr, .. } | Expr::Nested(expr) => is_decimal(expr),
+        _ => false,
+    }
+}
+
 /// A number with any signs.
 fn number(expr: &Expr) -> Option<(i128, i8)> {
     match expr {
@@ -80,6 +92,7 @@ mod tests {
             ("x < ANY(ARRAY[2, 10, -3])", "x < ANY(ARRAY[10])"),
             ("x >= ANY(ARRAY[2, NULL, -3, NULL])", "x >= ANY(ARRAY[-3, NULL])"),
             ("x <> ANY((ARRAY[0.5, 0.25, 1e0, 0.75]))", "x <> ANY((ARRAY[0.25, 1e0]))"),
+            ("x > ANY(ARRAY[1, 3, 2.5, 4.5])", "x > ANY(ARRAY[1, 2.5])"),
             ("x = ALL(ARRAY[1, 1, 1])", "x = ALL(ARRAY[1, 1])"),
             ("x <= ALL(ARRAY[2, -(-7), +1])", "x <= ALL(ARRAY[+1])"),
             ("x > ALL(ARRAY[NULL, NULL])", "x > ALL(ARRAY[NULL])"),

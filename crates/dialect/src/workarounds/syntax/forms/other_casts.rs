@@ -89,7 +89,7 @@ fn oid_of_negative(expr: &Expr) -> Option<Expr> {
         } => return oid_of_negative(inner),
         Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => text.trim().strip_prefix('-')?,
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
-            Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits,
+            Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits.as_str(),
             _ => return None,
         },
         _ => return None,
