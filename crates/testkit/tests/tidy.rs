@@ -279,7 +279,7 @@ const FUNCTION_LINES: usize = 60;
 /// The number of functions that are longer, by crate, without tests. A ratchet: the numbers may only shrink. Split a
 /// function by its concerns instead.
 const LONG_FUNCTIONS: [(&str, usize); 8] = [
-    ("crates/cli", 4),
+    ("crates/cli", 3),
     ("crates/dialect", 11),
     ("crates/import", 9),
     ("crates/lab", 2),
