@@ -284,7 +284,7 @@ const LONG_FUNCTIONS: [(&str, usize); 8] = [
     ("crates/import", 9),
     ("crates/lab", 2),
     ("crates/prom", 3),
-    ("crates/server", 20),
+    ("crates/server", 18),
     ("crates/simulator", 5),
     ("crates/testkit", 1),
 ];
