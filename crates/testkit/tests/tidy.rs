@@ -279,12 +279,12 @@ const FUNCTION_LINES: usize = 60;
 /// The number of functions that are longer, by crate, without tests. A ratchet: the numbers may only shrink. Split a
 /// function by its concerns instead.
 const LONG_FUNCTIONS: [(&str, usize); 8] = [
-    ("crates/cli", 6),
+    ("crates/cli", 3),
     ("crates/dialect", 11),
     ("crates/import", 9),
     ("crates/lab", 2),
     ("crates/prom", 3),
-    ("crates/server", 20),
+    ("crates/server", 18),
     ("crates/simulator", 5),
     ("crates/testkit", 1),
 ];

@@ -85,12 +85,7 @@ fn no_statements() -> Error {
 pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
     let (url, is_store_named) = take_store(&mut args)?;
     let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    // A file without an extension is written as a table, like output to the terminal.
-    let has_ending = path.is_some_and(|path| path.extension().is_some() && !is_special(path));
-    let (format, compression) = match path.filter(|_| has_ending) {
-        Some(path) => format_of(Some(path), args.format)?,
-        None => (args.format.unwrap_or(Format::Table), Compression::None),
-    };
+    let (format, compression) = output_format(path, args.format)?;
     // A missing input is reported before the store is created.
     let mut script = match (&args.sql, args.file.as_deref()) {
         (Some(_), _) => None,
@@ -143,6 +138,16 @@ pub(crate) fn run(mut args: SqlArgs) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// The format and the compression of the output. A file without an extension is written as a table, like output to the
+/// terminal.
+fn output_format(path: Option<&Path>, requested: Option<Format>) -> Result<(Format, Compression)> {
+    let has_ending = path.is_some_and(|path| path.extension().is_some() && !is_special(path));
+    match path.filter(|_| has_ending) {
+        Some(path) => format_of(Some(path), requested),
+        None => Ok((requested.unwrap_or(Format::Table), Compression::None)),
+    }
 }
 
 /// Whether a path is a pipe, a device or another special file.

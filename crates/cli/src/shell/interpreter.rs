@@ -91,14 +91,7 @@ impl Shell {
             DotCommand::Help(lines) => self.out.put(lines.as_deref().unwrap_or(dot::HELP).as_bytes())?,
             DotCommand::Quit => return Ok(AfterLine::Quit),
             DotCommand::Tables(part) => self.out.put(commands::table_names(engine, &part)?.as_bytes())?,
-            DotCommand::Schema(name) => {
-                let is_whole = name.is_none();
-                let tables = self.tables(name)?;
-                self.out.put(commands::schema_statements(engine, &tables, is_whole)?.as_bytes())?;
-                for table in tables {
-                    self.out.put(commands::table_statement(&table.definition).as_bytes())?;
-                }
-            }
+            DotCommand::Schema(name) => self.show_schema(name)?,
             DotCommand::Stats(name) => {
                 let table = name.map(|name| engine.table(&name)).transpose()?;
                 self.out.put(commands::stats_text(engine, table.as_ref())?.as_bytes())?;
@@ -111,12 +104,7 @@ impl Shell {
                 }
                 self.runner.format = format;
             }
-            DotCommand::Expanded(mode) => {
-                let screen = &mut self.terminal(".expanded")?.screen;
-                let other = if screen.expanded == Expanded::On { Expanded::Auto } else { Expanded::On };
-                screen.expanded = mode.unwrap_or(other);
-                inform!("expanded: {}", screen.expanded.name());
-            }
+            DotCommand::Expanded(mode) => self.expand(mode)?,
             DotCommand::Limit(limit) => {
                 self.terminal(".limit")?.screen.row_limit = limit;
                 inform!("limit: {}", limit.map_or("off".to_owned(), |limit| show_rows(limit as u64)));
@@ -139,19 +127,7 @@ impl Shell {
                 let import = args::parse_import(&file, &table, &flags)?;
                 commands::import::import_into(&self.database, &import, self.runner.session.temporary_space())?;
             }
-            DotCommand::Chart(chart, query) => {
-                let Some(query) = query.or_else(|| self.last_query.clone()) else {
-                    return Err(Error::usage(".chart draws the result of the last query: run a query first"));
-                };
-                let format = match chart {
-                    Chart::Plot => Format::Chart,
-                    Chart::Spark => Format::Spark,
-                };
-                let format = std::mem::replace(&mut self.runner.format, format);
-                let drawn = self.sql(&query, 1, None);
-                self.runner.format = format;
-                return drawn;
-            }
+            DotCommand::Chart(chart, query) => return self.draw(chart, query),
             DotCommand::Timing(on) => {
                 self.runner.timing = on.unwrap_or(!self.runner.timing);
                 if on.is_none() {
@@ -160,16 +136,55 @@ impl Shell {
             }
             DotCommand::Save { url, into } => inform!("{}", commands::copy::save(&self.database, &url, &into)?),
             DotCommand::Load { url, into } => inform!("{}", commands::copy::load(&self.database, &url, &into)?),
-            DotCommand::Read(path) => {
-                if depth == READ_DEPTH_MAX {
-                    return Err(Error::usage(format!("{path}: .read goes more than {READ_DEPTH_MAX} files deep")));
-                }
-                let file = File::open(&path).map_err(|error| cannot_open(Path::new(&path), error))?;
-                return self.read(BufReader::new(file), &path, depth + 1);
-            }
+            DotCommand::Read(path) => return self.read_file(&path, depth),
         }
         self.out.hand_on()?;
         Ok(AfterLine::Line)
+    }
+
+    /// `.schema`: the statements that create a table, or all.
+    fn show_schema(&mut self, name: Option<String>) -> Result<()> {
+        let is_whole = name.is_none();
+        let tables = self.tables(name)?;
+        let statements = commands::schema_statements(self.database.engine(), &tables, is_whole)?;
+        self.out.put(statements.as_bytes())?;
+        for table in tables {
+            self.out.put(commands::table_statement(&table.definition).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// `.expanded`: whether each value of a row is on its own line.
+    fn expand(&mut self, mode: Option<Expanded>) -> Result<()> {
+        let screen = &mut self.terminal(".expanded")?.screen;
+        let other = if screen.expanded == Expanded::On { Expanded::Auto } else { Expanded::On };
+        screen.expanded = mode.unwrap_or(other);
+        inform!("expanded: {}", screen.expanded.name());
+        Ok(())
+    }
+
+    /// `.chart`: runs a query, or the last one, and draws its result.
+    fn draw(&mut self, chart: Chart, query: Option<String>) -> Result<AfterLine> {
+        let Some(query) = query.or_else(|| self.last_query.clone()) else {
+            return Err(Error::usage(".chart draws the result of the last query: run a query first"));
+        };
+        let format = match chart {
+            Chart::Plot => Format::Chart,
+            Chart::Spark => Format::Spark,
+        };
+        let format = std::mem::replace(&mut self.runner.format, format);
+        let drawn = self.sql(&query, 1, None);
+        self.runner.format = format;
+        drawn
+    }
+
+    /// `.read`: runs the statements and commands of a file.
+    fn read_file(&mut self, path: &str, depth: usize) -> Result<AfterLine> {
+        if depth == READ_DEPTH_MAX {
+            return Err(Error::usage(format!("{path}: .read goes more than {READ_DEPTH_MAX} files deep")));
+        }
+        let file = File::open(path).map_err(|error| cannot_open(Path::new(path), error))?;
+        self.read(BufReader::new(file), path, depth + 1)
     }
 
     /// The terminal, for a command that only it has.

@@ -101,6 +101,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_precision_has_room_for_the_digits_before_and_behind_the_point() {
+        for (precision, scale, before) in [(5, 2, 3), (3, 3, 0), (2, 4, -2), (4, -3, 7)] {
+            assert_eq!(digits_before(precision, scale), before, "{precision}, {scale}");
+        }
+        for (before, behind, precision) in [(3, 2, 5), (0, 0, 1), (-2, 4, 2), (30, 20, DECIMAL_DIGITS_MAX)] {
+            assert_eq!(precision_of(before, behind), precision, "{before}, {behind}");
+        }
+    }
+
+    #[test]
     fn numbers_keep_their_digits() {
         for (text, expected) in [
             ("1.10", Some((110, 2))),

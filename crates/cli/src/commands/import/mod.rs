@@ -160,15 +160,21 @@ fn import_watched(database: &Database, args: &ImportArgs, space: &Arc<TemporaryS
     let is_kept = engine.store().url() != "memory:";
     let survives = if is_kept { engine.store().durability().to_string() } else { "none".to_owned() };
     out.put(format!("{line}, durability {survives}\n").as_bytes())?;
-    let KeyConflicts { skipped_rows, replaced_rows } = conflicts;
-    let stored = show_rows(report.row_count.saturating_sub(skipped_rows));
+    show_conflicts(&mut out, report.row_count, &conflicts)?;
+    out.complete()
+}
+
+/// Says how many of the rows had keys that exist.
+fn show_conflicts(out: &mut Destination, row_count: u64, conflicts: &KeyConflicts) -> Result<()> {
+    let KeyConflicts { skipped_rows, replaced_rows } = *conflicts;
+    let stored = show_rows(row_count.saturating_sub(skipped_rows));
     if skipped_rows > 0 {
         out.put(format!("{stored} stored; {} left out, whose keys exist\n", show_rows(skipped_rows)).as_bytes())?;
     }
     if replaced_rows > 0 {
         out.put(format!("{stored} stored; {} replaced, which had their keys\n", show_rows(replaced_rows)).as_bytes())?;
     }
-    out.complete()
+    Ok(())
 }
 
 /// Notes the flags that the existing table does not follow.

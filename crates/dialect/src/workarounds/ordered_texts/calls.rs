@@ -134,8 +134,8 @@ fn scalar(mut call: ScalarFunction, schema: &DFSchema) -> Result<Transformed<Exp
     }
 }
 
-/// A call that reads a label of an enumerated type. Its argument is a value of type `of`: another enumerated type, or the
-/// same.
+/// A call that reads a label of an enumerated type. Its argument is a value of type `of`: another enumerated type, or
+/// the same.
 fn read_label(call: ScalarFunction, of: &TextType, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let field = Expr::ScalarFunction(call.clone()).to_field(schema).ok();
     match field.and_then(|(_, field)| TextType::of(&field)) {

@@ -114,31 +114,7 @@ impl Connection {
                     prepared.columns = Some(query.columns(self.connection_context())?);
                     prepared.plan = Plan::Catalogue(Arc::new(query));
                 } else {
-                    let calls = calls_of(&prepared.text, &prepared.kind);
-                    let types = self.types_with_calls(&prepared.text, &calls, types);
-                    let parameters = CallParameters { types: &types, values: None };
-                    let bound = self.with_session_values(&prepared.text, &prepared.kind, &calls, parameters)?;
-                    let plan = match (&bound, self.at_once.take()) {
-                        (None, Some(AnswerAtOnce::Prepared(plan))) => Ok(plan),
-                        _ => self.session.prepare(bound.as_deref().unwrap_or(&prepared.text), &types),
-                    };
-                    let plan = plan.map_err(|error| error_in(bound.as_deref(), error))?;
-                    let types_and_forms = plan.parameter_types().iter().zip(plan.parameter_forms());
-                    let found = types_and_forms
-                        .map(|(data_type, form)| form.map_or_else(|| known::of_arrow(data_type), known::of_form));
-                    let declared = |position: usize| types.get(position).copied().filter(|id| is_declared(*id));
-                    prepared.parameter_types =
-                        found.enumerate().map(|(position, found)| declared(position).unwrap_or(found)).collect();
-                    prepared.described = plan.schema().cloned();
-                    prepared.columns = plan.schema().map(columns_of);
-                    if let Some(columns) = &mut prepared.columns {
-                        complete_columns(&prepared.text, columns, &self.session);
-                    }
-                    prepared.declared_types = types;
-                    prepared.plan = match bound {
-                        Some(_) => Plan::StoreWithSessionValues,
-                        None => Plan::Store(plan),
-                    };
+                    self.plan_on_store(&mut prepared, types)?;
                 }
             }
             StatementKind::Show(name) => prepared.columns = Some(self.columns_of_show(name)),
@@ -149,6 +125,36 @@ impl Connection {
             _ => {}
         }
         Ok(prepared)
+    }
+
+    /// Plans a statement that the store executes.
+    fn plan_on_store(&mut self, prepared: &mut PreparedStatement, types: &[u32]) -> Result<(), Failure> {
+        let calls = calls_of(&prepared.text, &prepared.kind);
+        let types = self.types_with_calls(&prepared.text, &calls, types);
+        let parameters = CallParameters { types: &types, values: None };
+        let bound = self.with_session_values(&prepared.text, &prepared.kind, &calls, parameters)?;
+        let plan = match (&bound, self.at_once.take()) {
+            (None, Some(AnswerAtOnce::Prepared(plan))) => Ok(plan),
+            _ => self.session.prepare(bound.as_deref().unwrap_or(&prepared.text), &types),
+        };
+        let plan = plan.map_err(|error| error_in(bound.as_deref(), error))?;
+        let types_and_forms = plan.parameter_types().iter().zip(plan.parameter_forms());
+        let found =
+            types_and_forms.map(|(data_type, form)| form.map_or_else(|| known::of_arrow(data_type), known::of_form));
+        let declared = |position: usize| types.get(position).copied().filter(|id| is_declared(*id));
+        prepared.parameter_types =
+            found.enumerate().map(|(position, found)| declared(position).unwrap_or(found)).collect();
+        prepared.described = plan.schema().cloned();
+        prepared.columns = plan.schema().map(columns_of);
+        if let Some(columns) = &mut prepared.columns {
+            complete_columns(&prepared.text, columns, &self.session);
+        }
+        prepared.declared_types = types;
+        prepared.plan = match bound {
+            Some(_) => Plan::StoreWithSessionValues,
+            None => Plan::Store(plan),
+        };
+        Ok(())
     }
 
     fn bind(&mut self, message: Bind) -> Result<(), Failure> {

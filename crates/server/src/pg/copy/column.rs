@@ -273,6 +273,16 @@ mod tests {
     use arrow::datatypes::Float64Type;
 
     #[test]
+    fn a_time_that_no_day_has_is_out_of_range() {
+        let mut values = ColumnValues::new(ColumnType::Time);
+        for microseconds in [-1, DAY_MICROSECONDS] {
+            let error = push_binary(&mut values, ColumnType::Time, &microseconds.to_be_bytes()).unwrap_err();
+            assert_eq!(error.code, "22008", "{microseconds}");
+        }
+        push_binary(&mut values, ColumnType::Time, &(DAY_MICROSECONDS - 1).to_be_bytes()).unwrap();
+    }
+
+    #[test]
     fn nan_has_no_sign() {
         let mut values = ColumnValues::new(ColumnType::Float64);
         push_text(&mut values, ColumnType::Float64, b"-nan").unwrap();

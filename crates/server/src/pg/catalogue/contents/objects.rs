@@ -310,66 +310,67 @@ fn object(session: &StoreSession, table: Table) -> Result<Object, PgError> {
         (None, None, None) => ('r', None),
     };
     let attributes = match &definition.view {
-        Some(_) => match session.columns_of_view(&table) {
-            Ok(schema) => {
-                let plain = |column: crate::pg::wire::outgoing::ResultColumn| Attribute {
-                    name: column.name,
-                    type_id: column.type_id,
-                    is_nullable: true,
-                    default: None,
-                    time_digits: None,
-                    modifier: column.modifier,
-                    decimal_digits: None,
-                    length: None,
-                    identity: None,
-                };
-                columns_of(&schema).into_iter().map(plain).collect()
-            }
-            Err(error) if is_passing(error.kind()) => return Err(error.into()),
-            // A view whose query refers to something that no longer exists has no columns.
-            Err(_) => Vec::new(),
-        },
+        Some(_) => attributes_of_view(session, &table)?,
         None if definition.sequence => sequence_attributes(),
         None => {
             let types = arrow_schema(definition);
-            let fields = definition.columns.iter().zip(types.fields());
-            let attribute = |(column, field): (&atsdb::Column, &arrow::datatypes::FieldRef)| {
-                let (type_id, modifier) = match column.length {
-                    Some(length) => (known::of_length(length), modifiers::of_text(length)),
-                    None => (known::of_field(field), modifiers::of_column(column.column_type)),
-                };
-                Attribute {
-                    name: column.name.clone(),
-                    type_id,
-                    is_nullable: column.nullable,
-                    default: match (&column.sequence, column.default_function) {
-                        (Some(sequence), _) => Some(nextval_text(sequence)),
-                        (None, Some(function)) => Some(function.sql().to_owned()),
-                        (None, None) => {
-                            let text = |value: &atsdb::Value| match (&column.enumeration, value) {
-                                (Some(of), atsdb::Value::Text(label)) => enumerations::label_text(of, label),
-                                _ => default_text(column.column_type, type_id, value),
-                            };
-                            column.default.as_ref().map(text)
-                        }
-                    },
-                    time_digits: time_digits(column.column_type),
-                    modifier,
-                    decimal_digits: match column.column_type {
-                        ColumnType::Decimal { precision, scale } => Some((precision, scale)),
-                        _ => None,
-                    },
-                    length: column.length,
-                    identity: column.identity,
-                }
-            };
-            fields.map(attribute).collect()
+            definition.columns.iter().zip(types.fields()).map(|(column, field)| attribute(column, field)).collect()
         }
     };
     let indexes = indexes(number, &table);
     let name = definition.local_name().to_owned();
     let (namespace, numbered) = (0, None);
     Ok(Object { number, name, schema, namespace, kind, attributes, indexes, query, table: Some(table), numbered })
+}
+
+fn attributes_of_view(session: &StoreSession, view: &Table) -> Result<Vec<Attribute>, PgError> {
+    let plain = |column: crate::pg::wire::outgoing::ResultColumn| Attribute {
+        name: column.name,
+        type_id: column.type_id,
+        is_nullable: true,
+        default: None,
+        time_digits: None,
+        modifier: column.modifier,
+        decimal_digits: None,
+        length: None,
+        identity: None,
+    };
+    match session.columns_of_view(view) {
+        Ok(schema) => Ok(columns_of(&schema).into_iter().map(plain).collect()),
+        Err(error) if is_passing(error.kind()) => Err(error.into()),
+        // A view whose query refers to something that no longer exists has no columns.
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+/// A column of a table.
+fn attribute(column: &atsdb::Column, field: &arrow::datatypes::FieldRef) -> Attribute {
+    let (type_id, modifier) = match column.length {
+        Some(length) => (known::of_length(length), modifiers::of_text(length)),
+        None => (known::of_field(field), modifiers::of_column(column.column_type)),
+    };
+    let text = |value: &atsdb::Value| match (&column.enumeration, value) {
+        (Some(of), atsdb::Value::Text(label)) => enumerations::label_text(of, label),
+        _ => default_text(column.column_type, type_id, value),
+    };
+    Attribute {
+        name: column.name.clone(),
+        type_id,
+        is_nullable: column.nullable,
+        default: match (&column.sequence, column.default_function) {
+            (Some(sequence), _) => Some(nextval_text(sequence)),
+            (None, Some(function)) => Some(function.sql().to_owned()),
+            (None, None) => column.default.as_ref().map(text),
+        },
+        time_digits: time_digits(column.column_type),
+        modifier,
+        decimal_digits: match column.column_type {
+            ColumnType::Decimal { precision, scale } => Some((precision, scale)),
+            _ => None,
+        },
+        length: column.length,
+        identity: column.identity,
+    }
 }
 
 /// Whether an error says nothing about a definition, but that the query was ended or cannot be answered now.
