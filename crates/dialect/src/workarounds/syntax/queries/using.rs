@@ -47,6 +47,10 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
         }
     }
     select.projection = items;
+    for from in &mut select.from {
+        merged.replace_in_arguments(&mut from.relation);
+        from.joins.iter_mut().for_each(|join| merged.replace_in_arguments(&mut join.relation));
+    }
     merged.replace_in(&mut select.selection);
     if let GroupByExpr::Expressions(groups, _) = &mut select.group_by {
         merged.replace_in(groups);
@@ -306,6 +310,16 @@ impl Merged {
                 options.opt_replace = (!items.is_empty()).then_some(ReplaceSelectItem { items });
             }
             other => self.replace_in(other),
+        }
+    }
+
+    /// Replaces the names of merged columns in the arguments of a function of FROM.
+    fn replace_in_arguments(&self, relation: &mut TableFactor) {
+        match relation {
+            TableFactor::Table { args: Some(args), .. } => self.replace_in(&mut args.args),
+            TableFactor::Function { args, .. } => self.replace_in(args),
+            TableFactor::UNNEST { array_exprs, .. } => self.replace_in(array_exprs),
+            _ => {}
         }
     }
 
