@@ -122,12 +122,10 @@ impl NaturalJoins<'_> {
                     }
                 };
             }
-            let relation_of = |name: &Ident| {
-                let column = before.iter().find(|column| same_name(&column.name.value, &name.value));
-                column.filter(|_| is_of_left).and_then(|column| column.relation.clone())
-            };
             let merged = shared.iter().map(|name| {
-                let (relation, name) = (relation_of(name), name.clone());
+                let of_left = before.iter().find(|column| same_name(&column.name.value, &name.value));
+                let relation = of_left.filter(|_| is_of_left).and_then(|column| column.relation.clone());
+                let name = of_left.map_or(name, |column| &column.name).clone();
                 ShownColumn { relation, name, is_merged: true }
             });
             let others = before.iter().chain(&right).filter(|column| !is_merged(&column.name)).cloned();
