@@ -1,5 +1,6 @@
-//! `SELECT date_trunc('day', time), count(*) FROM t GROUP BY date_trunc`: a name that no table has means a column of the
-//! answer, and calls and casts have the names of their function and of their column. It becomes the column's position.
+//! `SELECT date_trunc('day', time), count(*) FROM t GROUP BY date_trunc`: a name that no table has means a column of
+//! the answer, where calls and casts have the names of their function and of their column. It becomes the column's
+//! position.
 //!
 //! No upstream issue known.
 
