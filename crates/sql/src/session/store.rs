@@ -94,8 +94,10 @@ impl Session {
         views: Vec<(Table, TableDefinition)>,
         seen: &[Table],
     ) -> Result<Table> {
+        // A view that reads itself changes with this commit.
+        let seen: Vec<Table> = seen.iter().filter(|read| read.id != table.id).cloned().collect();
         self.with_batch(|batch| {
-            hold_read(batch, &to, seen)?;
+            hold_read(batch, &to, &seen)?;
             for (view, definition) in views {
                 batch.redefine(&view, definition)?;
             }

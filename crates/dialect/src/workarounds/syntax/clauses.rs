@@ -33,6 +33,7 @@ use super::queries::aliased_joins::select_aliased_join;
 use super::queries::first_joins::open_first_joins;
 use super::queries::group_casts::tell_groups_apart;
 use super::queries::group_keys::complete_groups;
+use super::queries::group_names::count_group_names;
 use super::queries::groups::regroup;
 use super::queries::hiding_names::rename_hiding_names;
 use super::queries::limits::settle_limits;
@@ -87,6 +88,7 @@ pub(crate) fn settle_clauses(statement: &mut Statement, tables: &[Table]) -> Res
     name_beside_rows(statement)?;
     name_series(statement);
     complete_aliases(statement, tables)?;
+    count_group_names(statement, tables);
     settle_order_names(statement, tables)?;
     complete_groups(statement, tables);
     compute_outer_aggregates(statement, tables)?;

@@ -5,6 +5,7 @@ pub(super) mod aliased_joins;
 pub(super) mod first_joins;
 pub(super) mod group_casts;
 pub(super) mod group_keys;
+pub(super) mod group_names;
 pub(super) mod groups;
 pub(super) mod hiding_names;
 pub(super) mod limits;

@@ -4,7 +4,8 @@
 //!
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881), as `USING` does.
 
-use crate::text::relations::{columns_of_values, constraint_of, is_merging, name_of_relation, relations_of};
+use super::using::merges;
+use crate::text::relations::{columns_of_values, name_of_relation, relations_of};
 use crate::text::tree_walk::visit_mut;
 use crate::workarounds::syntax::names::named_tables::{NamedTables, of_cte};
 use crate::workarounds::syntax::names::output_names::name_of;
@@ -12,7 +13,7 @@ use crate::workarounds::syntax::names::relation_columns::columns_of;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
 use datafusion::sql::sqlparser::ast::{
-    Cte, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, SetExpr, Statement,
+    Cte, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem, SetExpr, Statement,
     TableAlias, TableFactor, TableWithJoins, Value, VisitorMut,
 };
 use std::ops::ControlFlow;
@@ -122,12 +123,10 @@ impl NaturalJoins<'_> {
                     }
                 };
             }
-            let relation_of = |name: &Ident| {
-                let column = before.iter().find(|column| same_name(&column.name.value, &name.value));
-                column.filter(|_| is_of_left).and_then(|column| column.relation.clone())
-            };
             let merged = shared.iter().map(|name| {
-                let (relation, name) = (relation_of(name), name.clone());
+                let of_left = before.iter().find(|column| same_name(&column.name.value, &name.value));
+                let relation = of_left.filter(|_| is_of_left).and_then(|column| column.relation.clone());
+                let name = of_left.map_or(name, |column| &column.name).clone();
                 ShownColumn { relation, name, is_merged: true }
             });
             let others = before.iter().chain(&right).filter(|column| !is_merged(&column.name)).cloned();
@@ -203,16 +202,6 @@ impl NaturalJoins<'_> {
 fn joins_several(from: &[TableWithJoins]) -> bool {
     let is_joined = |relation: &TableFactor| matches!(relation, TableFactor::NestedJoin { alias: None, .. });
     relations_of(from).nth(2).is_some() || relations_of(from).any(is_joined)
-}
-
-/// Whether a join of an item of FROM merges columns.
-fn merges(from: &TableWithJoins) -> bool {
-    let is_merging_join = |join: &Join| constraint_of(&join.join_operator).is_some_and(is_merging);
-    let is_inside = |relation: &TableFactor| match relation {
-        TableFactor::NestedJoin { table_with_joins, alias: None } => merges(table_with_joins),
-        _ => false,
-    };
-    is_inside(&from.relation) || from.joins.iter().any(|join| is_merging_join(join) || is_inside(&join.relation))
 }
 
 /// The number of columns with a name.

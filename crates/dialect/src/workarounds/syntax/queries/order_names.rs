@@ -207,7 +207,7 @@ fn count_unnamed(orders: &mut [OrderByExpr], select: &mut Select) {
 }
 
 /// The position of the only item that a name means; `None` if that is a column.
-fn position_of(wanted: &Ident, select: &Select) -> Option<usize> {
+pub(super) fn position_of(wanted: &Ident, select: &Select) -> Option<usize> {
     let name = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(expr) => result_name(expr),
         SelectItem::ExprWithAlias { alias, .. } => Some(alias.clone()),

@@ -25,7 +25,8 @@ struct OuterMerged<'a> {
 
 /// The columns that names mean.
 struct Scope {
-    /// Those of the relations, and those of the answer that may be meant; `None` if they are not all known.
+    /// Those of the relations, and those of the answer that may be meant; `None` if they are not all known, or no outer
+    /// query has merged columns.
     columns: Option<Vec<String>>,
     merged: Merged,
     /// Whether the scope is that of a query's `ORDER BY`, which subqueries elsewhere do not see.
@@ -41,7 +42,8 @@ impl Scope {
 
 impl OuterMerged<'_> {
     fn of_select(&self, select: &Select) -> Scope {
-        let mut columns = self.relations.of_from(&select.from);
+        let is_inside = self.scopes.iter().any(|scope| !scope.merged.is_empty());
+        let mut columns = if is_inside { self.relations.of_from(&select.from) } else { None };
         if let Some(columns) = &mut columns {
             columns.extend(select.projection.iter().filter_map(own_alias));
         }

@@ -4,7 +4,7 @@
 //! Waits for [#22881](https://github.com/apache/datafusion/issues/22881).
 
 use crate::text::errors::not_supported;
-use crate::text::relations::constraint_of;
+use crate::text::relations::{constraint_of, is_merging};
 use crate::text::tree_walk::visit_outer_expressions_mut;
 use crate::workarounds::syntax::binary;
 use crate::workarounds::syntax::rows::rows_of_functions::is_table_function;
@@ -47,6 +47,10 @@ pub(crate) fn merge_columns(select: &mut Select, order: Option<&mut OrderBy>) ->
         }
     }
     select.projection = items;
+    for from in &mut select.from {
+        merged.replace_in_arguments(&mut from.relation);
+        from.joins.iter_mut().for_each(|join| merged.replace_in_arguments(&mut join.relation));
+    }
     merged.replace_in(&mut select.selection);
     if let GroupByExpr::Expressions(groups, _) = &mut select.group_by {
         merged.replace_in(groups);
@@ -253,10 +257,20 @@ fn condition(names: &[Ident], left: &Joined, right: &Joined) -> ControlFlow<Erro
     }
 }
 
+/// Whether a join of an item of FROM merges columns.
+pub(super) fn merges(from: &TableWithJoins) -> bool {
+    let is_merging_join = |join: &Join| constraint_of(&join.join_operator).is_some_and(is_merging);
+    let is_inside = |relation: &TableFactor| match relation {
+        TableFactor::NestedJoin { table_with_joins, alias: None } => merges(table_with_joins),
+        _ => false,
+    };
+    is_inside(&from.relation) || from.joins.iter().any(|join| is_merging_join(join) || is_inside(&join.relation))
+}
+
 /// The columns that the joins of a `FROM` merge; none of an item of it that is refused.
 pub(super) fn merged_in(from: &[TableWithJoins]) -> Merged {
     let mut merged = Merged::default();
-    for item in from.iter().filter(|item| !item.joins.is_empty()) {
+    for item in from.iter().filter(|item| merges(item)) {
         if let ControlFlow::Continue(joined) = Joined::of(&mut item.clone()) {
             merged.columns.extend(joined.merged.columns);
         }
@@ -284,6 +298,10 @@ impl Merged {
         self.find(name).map(|column| &column.value)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
     /// Whether a merged column has a name.
     pub(super) fn has(&self, name: &Ident) -> bool {
         self.columns.iter().any(|column| is_same(&column.name, name))
@@ -306,6 +324,16 @@ impl Merged {
                 options.opt_replace = (!items.is_empty()).then_some(ReplaceSelectItem { items });
             }
             other => self.replace_in(other),
+        }
+    }
+
+    /// Replaces the names of merged columns in the arguments of a function of FROM.
+    fn replace_in_arguments(&self, relation: &mut TableFactor) {
+        match relation {
+            TableFactor::Table { args: Some(args), .. } => self.replace_in(&mut args.args),
+            TableFactor::Function { args, .. } => self.replace_in(args),
+            TableFactor::UNNEST { array_exprs, .. } => self.replace_in(array_exprs),
+            _ => {}
         }
     }
 
