@@ -377,6 +377,11 @@ pub trait Snapshot: Send + Sync {
     /// Returns a table's visible chunks with a time in the range, by slice, then by number.
     fn chunks(&self, table: TableId, range: TimeRange) -> Result<Vec<ChunkEntry>>;
 
+    /// Returns the number of a table's visible chunks. Stores that record it do not read the chunks.
+    fn chunk_count(&self, table: TableId) -> Result<usize> {
+        Ok(self.chunks(table, TimeRange::ALL)?.len())
+    }
+
     /// Returns a table's visible chunks with a number above `newest`, by slice, then by number. Stores that can find
     /// these without the others read only these.
     fn chunks_since(&self, table: TableId, newest: ChunkId) -> Result<Vec<ChunkEntry>> {

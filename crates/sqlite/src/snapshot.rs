@@ -108,6 +108,11 @@ impl Snapshot for SqliteSnapshot {
         }
     }
 
+    fn chunk_count(&self, table: TableId) -> Result<usize> {
+        let recorded = self.read(|connection| list_rows::recorded(connection, ListKey::chunks(self.stage, table)))?;
+        Ok(usize::try_from(recorded.count).unwrap_or_default())
+    }
+
     fn chunks_since(&self, table: TableId, newest: ChunkId) -> Result<Vec<ChunkEntry>> {
         if self.stage.is_none() {
             return self.visible_chunks(table, TimeRange::ALL, newest);

@@ -100,6 +100,11 @@ impl Snapshot for ServerSnapshot {
         self.read(|connection| chunks(connection, self.stage, table, range))
     }
 
+    fn chunk_count(&self, table: TableId) -> Result<usize> {
+        let recorded = self.read(|connection| list_rows::recorded(connection, ListKey::chunks(self.stage, table)))?;
+        Ok(usize::try_from(recorded.count).unwrap_or_default())
+    }
+
     fn chunks_since(&self, table: TableId, newest: ChunkId) -> Result<Vec<ChunkEntry>> {
         self.read(|connection| chunks_since(connection, self.stage, table, newest))
     }

@@ -308,6 +308,10 @@ impl Snapshot for FaultySnapshot {
         self.faults.call("Snapshot::chunks", || self.inner.chunks(table, range))
     }
 
+    fn chunk_count(&self, table: TableId) -> Result<usize> {
+        self.faults.call("Snapshot::chunk_count", || self.inner.chunk_count(table))
+    }
+
     fn newest_chunk(&self) -> Result<ChunkId> {
         self.faults.call("Snapshot::newest_chunk", || self.inner.newest_chunk())
     }

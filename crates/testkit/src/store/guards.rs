@@ -147,6 +147,12 @@ pub(super) fn the_newest_number_is_a_guard_for_every_table(store: &dyn Store) {
         expected.retain(|entry| entry.id > number);
         assert_eq!(now.chunks_since(table, number).unwrap(), expected);
     }
+    for snapshot in [&old, &now] {
+        for table in [table, other] {
+            let listed = snapshot.chunks(table, TimeRange::ALL).unwrap().len();
+            assert_eq!(snapshot.chunk_count(table).unwrap(), listed);
+        }
+    }
     assert_eq!(old.chunks_since(table, empty).unwrap().len(), 1);
     assert_eq!(old.chunks_since(table, first).unwrap(), []);
 }
