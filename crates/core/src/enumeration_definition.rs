@@ -44,8 +44,11 @@ impl TableDefinition {
             let Some(enumeration) = &column.enumeration else { continue };
             let (table, name) = (&self.name, &column.name);
             if self.is_in_memory() {
-                let message = format!("table {table} is in memory and has column {name} of an enumerated type");
-                return Err(Error::usage(message).with_hint("only stored tables have such columns: use TEXT"));
+                // Whether there is a type of that name does not matter.
+                let message =
+                    format!("table {table} is in memory and has column {name} of a type that is not built in");
+                return Err(Error::usage(message)
+                    .with_hint("use TEXT, or another built-in type: only stored tables have enumerated types"));
             }
             if column.column_type != ColumnType::Text || column.map != Some(Enumeration::MAP) {
                 return Err(Error::usage(format!(

@@ -121,8 +121,13 @@ pub(crate) fn refuse_other_clauses(create: &CreateTable) -> Result<()> {
         .constraints(create.constraints.clone())
         .table_options(create.table_options.clone())
         .build();
-    if create.partition_by.is_some() || create.partition_of.is_some() {
-        return Err(not_supported("PARTITION BY and PARTITION OF").with_hint(
+    let partition = match (&create.partition_by, &create.partition_of) {
+        (Some(_), _) => Some("PARTITION BY"),
+        (None, Some(_)) => Some("PARTITION OF"),
+        (None, None) => None,
+    };
+    if let Some(partition) = partition {
+        return Err(not_supported(partition).with_hint(
             "leave it out: a table with a time is stored in slices, and WITH (slice = 'day') chooses how long they are",
         ));
     }

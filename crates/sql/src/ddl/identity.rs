@@ -69,14 +69,14 @@ pub(crate) fn identity_of(
         [("MINVALUE", least, bounds.map(|bounds| bounds.0)), ("MAXVALUE", greatest, bounds.map(|bounds| bounds.1))]
     {
         if declared.is_some() && declared != bound {
-            return Err(refused(option));
+            return Err(refused(format_args!("a {option} other than the bound of the type")));
         }
     }
     Ok(identity)
 }
 
-fn refused(option: &str) -> Error {
-    not_supported(format_args!("{option} of an identity"))
+fn refused(option: impl std::fmt::Display) -> Error {
+    not_supported(option)
         .with_hint("leave it out: START WITH and INCREMENT BY are supported, and numbers end with the column's type")
 }
 

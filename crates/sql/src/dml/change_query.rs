@@ -19,6 +19,11 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
+/// The hint of a `DELETE` that names several tables.
+const USING: &str = "name the other tables in USING: DELETE FROM t USING u WHERE u.id = t.id";
+/// The hint of a change with `OUTPUT`.
+const OUTPUT: &str = "write RETURNING at the end of the statement";
+
 /// Returns the query for the rows that a statement changes, and the change; `None` if the statement is not an `UPDATE`
 /// or `DELETE`. The query returns the chunk and the number of each row, then the new values of [`Change::columns`], and
 /// what only `RETURNING` needs. `has_with` is whether a `WITH` stands before the statement, which may name its tables.
@@ -37,9 +42,13 @@ pub(crate) fn query_of_change(
 
 fn of_update(update: &mut Update, tables: &[Table], spellings: &Spellings, has_with: bool) -> Result<(Query, Change)> {
     let refused = [
-        (update.or.is_some(), "UPDATE OR ..."),
-        (update.output.is_some(), "UPDATE ... OUTPUT"),
-        (!update.table.joins.is_empty(), "UPDATE of a join"),
+        (update.or.is_some(), "UPDATE OR ...", "leave OR ... out: an UPDATE that would break a key changes nothing"),
+        (update.output.is_some(), "UPDATE ... OUTPUT", OUTPUT),
+        (
+            !update.table.joins.is_empty(),
+            "UPDATE of a join",
+            "name the other table in FROM: UPDATE t SET a = u.a FROM u WHERE u.id = t.id",
+        ),
     ];
     refuse(&refused)?;
     let target = Target::take(&update.table, tables)?;
@@ -98,12 +107,14 @@ pub(super) fn kind_of_update(table: &Table, set: &[(usize, Expr)]) -> ChangeKind
 }
 
 fn of_delete(delete: &mut Delete, tables: &[Table], spellings: &Spellings, has_with: bool) -> Result<(Query, Change)> {
-    let refused =
-        [(!delete.tables.is_empty(), "DELETE with tables before FROM"), (delete.output.is_some(), "DELETE ... OUTPUT")];
+    let refused = [
+        (!delete.tables.is_empty(), "DELETE with tables before FROM", USING),
+        (delete.output.is_some(), "DELETE ... OUTPUT", OUTPUT),
+    ];
     refuse(&refused)?;
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-    let [from] = from.as_slice() else { return Err(not_supported("DELETE from several tables")) };
-    refuse(&[(!from.joins.is_empty(), "DELETE from a join")])?;
+    let [from] = from.as_slice() else { return Err(not_supported("DELETE from several tables").with_hint(USING)) };
+    refuse(&[(!from.joins.is_empty(), "DELETE from a join", USING)])?;
     let target = Target::take(from, tables)?;
     let others = delete.using.take().unwrap_or_default();
     let known = OtherTables::of(&others, tables).filter(|_| !has_with);
@@ -131,9 +142,10 @@ struct RowSelection {
     limit: Option<Expr>,
 }
 
-pub(super) fn refuse(refused: &[(bool, &str)]) -> Result<()> {
-    match refused.iter().find(|(found, _)| *found) {
-        Some((_, what)) => Err(not_supported(what)),
+/// Refuses the first of these clauses that a statement has. Each has a name, and a hint.
+pub(super) fn refuse(refused: &[(bool, &str, &str)]) -> Result<()> {
+    match refused.iter().find(|(is_there, ..)| *is_there) {
+        Some((_, what, hint)) => Err(not_supported(what).with_hint(*hint)),
         None => Ok(()),
     }
 }

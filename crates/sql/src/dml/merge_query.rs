@@ -32,7 +32,8 @@ pub(crate) fn query_of_merge(
     tables: &[Table],
     spellings: &Spellings,
 ) -> Result<(Query, Change)> {
-    refuse(&[(merge.output.is_some(), "MERGE with RETURNING")])?;
+    let hint = "write a SELECT after it, in the same transaction";
+    refuse(&[(merge.output.is_some(), "MERGE with RETURNING", hint)])?;
     let relation = TableWithJoins { relation: merge.table.clone(), joins: Vec::new() };
     let target = ChangedTable::take(&relation, tables)?;
     let reading = ClauseReading { target: &target, source: name_of_source(&merge.source)? };
