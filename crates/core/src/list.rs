@@ -84,10 +84,10 @@ impl fmt::Display for ListKey {
 }
 
 /// The damage of lists that differ from their records. A list without entries has no record.
-pub fn damage_of_lists(
-    found: &BTreeMap<ListKey, ListState>,
-    recorded: &BTreeMap<ListKey, ListState>,
-) -> impl Iterator<Item = Finding> {
+pub fn damage_of_lists<'a>(
+    found: &'a BTreeMap<ListKey, ListState>,
+    recorded: &'a BTreeMap<ListKey, ListState>,
+) -> impl Iterator<Item = Finding> + 'a {
     let missing = recorded.keys().filter(move |key| !found.contains_key(*key));
     found.keys().chain(missing).filter_map(move |key| {
         let [found, recorded] = [found, recorded].map(|states| states.get(key).copied().unwrap_or_default());

@@ -6,7 +6,7 @@
 
 use crate::functions::types::type_names::name_of;
 use atsdb_core::json_text::kind;
-use datafusion::arrow::array::StringArray;
+use datafusion::arrow::array::{Array, StringArray};
 use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, exec_err};
