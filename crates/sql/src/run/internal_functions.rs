@@ -1,7 +1,7 @@
 //! The functions that only rewritten statements call, and no list of functions shows.
 
 /// Internal functions that rewriting inserts.
-pub(super) const INTERNAL: [&str; 85] = [
+pub(super) const INTERNAL: [&str; 86] = [
     "as_instant",
     "asof_match",
     "char_text",
@@ -17,6 +17,7 @@ pub(super) const INTERNAL: [&str; 85] = [
     "excluded_current_row",
     "excluded_group",
     "excluded_ties",
+    "format_array",
     "in_range",
     "inet_not",
     "inet_of",

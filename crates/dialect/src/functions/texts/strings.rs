@@ -5,7 +5,9 @@ use super::like_escape::{escaped_pattern, open_end};
 use crate::functions::base::plain::Plain;
 use crate::text::datafusion_errors::external;
 use atsdb_core::hex;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Int32Array, StringArray};
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, BinaryArray, Int32Array, StringArray, StringBuilder, new_empty_array,
+};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, exec_err};
@@ -28,6 +30,9 @@ pub const INT2VECTOR: &str = "int2vector_of";
 
 /// The function that a cast to `oidvector` is.
 pub const OIDVECTOR: &str = "oidvector_of";
+
+/// The function that `format` with `VARIADIC` and an array of texts is.
+pub const FORMAT_ARRAY: &str = "format_array";
 
 /// The maximum length of a `name`.
 const NAME_BYTES_MAX: usize = 63;
@@ -52,6 +57,7 @@ pub(super) fn functions() -> Vec<ScalarUDF> {
         Plain::new("quote_literal", &[&[TEXT]], TEXT, quote_literal).udf(),
         Plain::new("quote_nullable", &[&[TEXT]], TEXT, quote_nullable).udf(),
         Plain::variadic("format", TEXT, format).udf(),
+        Plain::variadic(FORMAT_ARRAY, TEXT, format_array).udf(),
     ]
 }
 
@@ -147,6 +153,22 @@ fn format(args: &[ArrayRef]) -> Result<ArrayRef> {
         patterns.is_valid(row).then(|| formatted(patterns.value(row), &row_values.collect::<Vec<_>>())).transpose()
     });
     Ok(Arc::new(formatted.collect::<Result<StringArray>>()?))
+}
+
+/// `format` of the elements of an array of texts. NULL in its place is an array without elements.
+fn format_array(args: &[ArrayRef]) -> Result<ArrayRef> {
+    let [patterns, arrays] = args else { return exec_err!("format takes a pattern and an array") };
+    let Some(arrays) = arrays.as_list_opt::<i32>() else { return exec_err!("format takes an array after VARIADIC") };
+    let patterns = cast(patterns, &DataType::Utf8)?;
+    let patterns = patterns.as_string::<i32>();
+    let mut texts = StringBuilder::new();
+    for (row, pattern) in patterns.iter().enumerate() {
+        let values = if arrays.is_valid(row) { arrays.value(row) } else { new_empty_array(&DataType::Utf8) };
+        let values = cast(&values, &DataType::Utf8)?;
+        let values: Vec<Option<&str>> = values.as_string::<i32>().iter().collect();
+        texts.append_option(pattern.map(|pattern| formatted(pattern, &values)).transpose()?);
+    }
+    Ok(Arc::new(texts.finish()))
 }
 
 /// A pattern with `%s`, `%I` and `%L` replaced, `%2$s` by the second value, `%-10s` padded, and `%*s` padded to the

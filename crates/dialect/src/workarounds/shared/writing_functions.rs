@@ -1,9 +1,10 @@
 //! Functions that write values of any type as text or JSON. Their arguments have nothing to do with each other.
 
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "concat",
     "concat_ws",
     "format",
+    "format_array",
     "json_build_array",
     "json_build_object",
     "json_pair",

@@ -4,6 +4,7 @@
 //! No upstream issue known.
 
 use super::composed_functions::filled;
+use crate::functions::texts::strings::FORMAT_ARRAY;
 use crate::text::errors::not_supported;
 use crate::workarounds::syntax::tokens::variadic::array_in;
 use atsdb_core::Result;
@@ -33,6 +34,10 @@ pub(crate) fn spread_array(expr: &mut Expr) -> Result<()> {
     *expr = match (lower(name).as_str(), first, list.args.len()) {
         ("concat", None, 1) => filled("array_to_string(a, '')", &[array])?,
         ("concat_ws", Some(separator), _) => filled("array_to_string(a, b)", &[array, separator])?,
+        // The text of an array has its elements as `format` writes them: a boolean is `t`.
+        ("format", Some(pattern), _) => {
+            filled(&format!("{FORMAT_ARRAY}(a, CAST(CAST(b AS TEXT) AS TEXT[]))"), &[pattern, array])?
+        }
         ("num_nonnulls", None, 1) => filled("CAST(cardinality(array_remove_all(a, NULL)) AS INT)", &[array])?,
         ("num_nulls", None, 1) => {
             filled("CAST(cardinality(a) - cardinality(array_remove_all(a, NULL)) AS INT)", &[array])?
