@@ -25,8 +25,8 @@ pub struct Archive {
 /// The file that marks a folder as a split store.
 const SPLIT_STORE: &str = "atsdb.db";
 
-/// Whether a location can only be an archive: `s3://...`, `dir:...`, or an existing directory that is not a split
-/// store.
+/// Returns whether a location can only be an archive: `s3://...`, `dir:...`, or an existing directory that is not a
+/// split store.
 pub fn is_archive(location: &str) -> bool {
     let path = Path::new(location);
     let is_folder = path.is_dir() && !path.join(SPLIT_STORE).exists();
@@ -92,7 +92,7 @@ impl Archive {
         }
     }
 
-    /// Whether the archive has manifests. Only their names are read.
+    /// Returns whether the archive has manifests. Only their names are read.
     pub(crate) fn has_backups(&self) -> Result<bool> {
         let names = manifest::names(self.objects.as_ref())?;
         Ok(names.iter().any(|name| manifest::id_in(name).is_some_and(|id| manifest::NameParts::of_id(id).is_some())))

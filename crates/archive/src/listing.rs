@@ -46,7 +46,7 @@ impl DamagedBackup {
         self.parts.as_ref().is_none_or(|parts| parts.may_be_of(source))
     }
 
-    /// Whether it may be newer than the backup with a number, and at most as new as a time.
+    /// Returns whether it may be newer than the backup with a number, and at most as new as a time.
     fn may_be_between(&self, number: u64, time_ms: i64) -> bool {
         let Some(parts) = &self.parts else { return true };
         parts.number > number && parts.taken_ms.is_none_or(|taken_ms| taken_ms <= time_ms)

@@ -144,7 +144,7 @@ impl NameParts {
         Some(Self { number: number.parse().ok()?, taken_ms: time_of(time), source: source.to_owned() })
     }
 
-    /// Whether the backup may be of this source.
+    /// Returns whether the backup may be of this source.
     pub(crate) fn may_be_of(&self, source: &str) -> bool {
         source.starts_with(&self.source)
     }

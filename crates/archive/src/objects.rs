@@ -23,7 +23,7 @@ pub(crate) trait Objects: Send + Sync + fmt::Debug {
     /// The names of all objects in a folder, with their lengths in bytes.
     fn list(&self, folder: &str) -> Result<Vec<(String, u64)>>;
 
-    /// Whether there is no object at all.
+    /// Returns whether there is no object at all.
     fn is_empty(&self) -> Result<bool>;
 
     /// Deletes an object, if it exists.
@@ -46,6 +46,6 @@ pub(crate) trait Lock: Send + Sync {
     /// Fails if the lock is lost now.
     fn confirm(&self) -> Result<()>;
 
-    /// Whether the previous holder did not release it. That holder may still be deleting an object.
+    /// Returns whether the previous holder did not release it. That holder may still be deleting an object.
     fn is_inherited(&self) -> bool;
 }

@@ -60,7 +60,7 @@ impl Archive {
     }
 }
 
-/// Whether an error means damaged bytes, rather than a failure to read them.
+/// Returns whether an error means damaged bytes, rather than a failure to read them.
 fn is_damage(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::NewerFormat)
 }

@@ -242,8 +242,8 @@ impl BackupWriter<'_> {
         }
     }
 
-    /// Whether an object that is named by its hash exists. With `verify` its bytes are checked, so that a damaged
-    /// object is written again.
+    /// Returns whether an object that is named by its hash exists. With `verify` its bytes are checked, so that a
+    /// damaged object is written again.
     fn is_there(&self, entry: &ObjectEntry, bytes: &[u8]) -> Result<bool> {
         if self.there.get(&entry.name) != Some(&entry.bytes) || !self.verify {
             return Ok(self.there.get(&entry.name) == Some(&entry.bytes));

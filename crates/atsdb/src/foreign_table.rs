@@ -5,7 +5,8 @@ use crate::password;
 use atsdb_core::{Error, Result};
 use atsdb_foreign::{ColumnChooser, ForeignTable};
 
-/// Whether a text is the URL of a table on a server, or of its database: `postgresql://`, `mariadb://`, `mysql://`.
+/// Returns whether a text is the URL of a table on a server, or of its database: `postgresql://`, `mariadb://`,
+/// `mysql://`.
 pub fn is_foreign_table(url: &str) -> bool {
     url.contains("://") && server_of(url).is_some()
 }

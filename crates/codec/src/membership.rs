@@ -68,7 +68,7 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// Whether the chunk may contain a tuple with this hash. `false` is certain.
+    /// Returns whether the chunk may contain a tuple with this hash. `false` is certain.
     pub fn may_contain(&self, hash: u64) -> bool {
         let words = self.words.values();
         let Some(start) = block_start(hash, words.len()) else { return false };

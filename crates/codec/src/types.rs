@@ -92,7 +92,7 @@ pub fn jsonb_field(field: Field) -> Field {
     field.with_metadata(HashMap::from(metadata))
 }
 
-/// Whether a field's values are JSON in the form of PostgreSQL's `jsonb`.
+/// Returns whether a field's values are JSON in the form of PostgreSQL's `jsonb`.
 pub fn is_jsonb(field: &Field) -> bool {
     declared_type(field) == Some(ColumnType::Json) && field.metadata().get(FORM_KEY).is_some_and(|form| form == JSONB)
 }
@@ -138,7 +138,7 @@ pub fn json_list_field(field: Field) -> Field {
     field.with_metadata(HashMap::from([(TYPE_KEY.to_owned(), JSON_LIST.to_owned())]))
 }
 
-/// Whether a field's values are lists whose elements are JSON.
+/// Returns whether a field's values are lists whose elements are JSON.
 pub fn is_json_list(field: &Field) -> bool {
     let is_list = matches!(field.data_type(), DataType::List(element) if element.data_type().is_string());
     is_list && field.metadata().get(TYPE_KEY).is_some_and(|name| name == JSON_LIST)
@@ -149,7 +149,7 @@ pub fn interval_text_field(field: Field) -> Field {
     declared_field(field.with_data_type(DataType::Utf8), ColumnType::Interval)
 }
 
-/// Whether a field holds intervals that are written as text.
+/// Returns whether a field holds intervals that are written as text.
 pub fn is_interval_text(field: &Field) -> bool {
     field.data_type().is_string() && named_type(field) == Some(ColumnType::Interval)
 }
@@ -225,7 +225,7 @@ const EXTENSION_KEY: &str = "ARROW:extension:name";
 /// The name of Arrow's canonical extension type for UUIDs.
 const UUID_EXTENSION: &str = "arrow.uuid";
 
-/// Whether a field has Arrow's canonical extension type for UUIDs.
+/// Returns whether a field has Arrow's canonical extension type for UUIDs.
 fn is_uuid_extension(field: &Field) -> bool {
     *field.data_type() == DataType::FixedSizeBinary(16) && field.extension_type_name() == Some(UUID_EXTENSION)
 }

@@ -143,7 +143,7 @@ pub fn push_element(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether a character is a space between elements. Spaces of other scripts are part of an element.
+/// Returns whether a character is a space between elements. Spaces of other scripts are part of an element.
 fn is_space(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
 }

@@ -27,7 +27,7 @@ impl TableDefinition {
         self.checks.iter().filter(|check| !check.not_valid && !is_held(check)).collect()
     }
 
-    /// Whether an older definition has the same condition, with the same meaning, in a constraint of a kind.
+    /// Returns whether an older definition has the same condition, with the same meaning, in a constraint of a kind.
     fn is_check_in(&self, older: &Self, check: &Check, is_of_kind: impl Fn(&Check) -> bool) -> bool {
         let has_same_type = |id: &ColumnId| {
             let type_in = |definition: &Self| definition.column_by_id(*id).map(|column| column.column_type);

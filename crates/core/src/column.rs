@@ -71,12 +71,13 @@ impl Column {
         }
     }
 
-    /// Whether it has a default that is a value or a function. Numbers of an identity or a sequence do not count.
+    /// Returns whether it has a default that is a value or a function. Numbers of an identity or a sequence do not
+    /// count.
     pub fn has_default_value(&self) -> bool {
         self.default.is_some() || self.default_function.is_some()
     }
 
-    /// Whether appended rows that lack the column get a value of the table: a number, or a default.
+    /// Returns whether appended rows that lack the column get a value of the table: a number, or a default.
     pub fn is_filled(&self) -> bool {
         self.identity.is_some() || self.sequence.is_some() || self.has_default_value()
     }

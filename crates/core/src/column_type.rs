@@ -129,14 +129,14 @@ impl ColumnType {
         Self::PLAIN.into_iter().chain(others).find(|known| known.name() == name)
     }
 
-    /// Whether the values are numbers.
+    /// Returns whether the values are numbers.
     pub const fn is_number(self) -> bool {
         let is_signed = matches!(self, Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64);
         let is_unsigned = matches!(self, Self::UInt8 | Self::UInt16 | Self::UInt32 | Self::UInt64);
         is_signed || is_unsigned || matches!(self, Self::Float32 | Self::Float64 | Self::Decimal { .. })
     }
 
-    /// Whether keys and indexes may have columns of this type.
+    /// Returns whether keys and indexes may have columns of this type.
     pub const fn can_be_key(self) -> bool {
         !matches!(self, Self::Json | Self::Interval | Self::Array(_))
     }
@@ -201,7 +201,7 @@ impl ColumnType {
         })
     }
 
-    /// Whether a time column may have this type: timestamps, dates, and integers of 32 bits and more.
+    /// Returns whether a time column may have this type: timestamps, dates, and integers of 32 bits and more.
     pub const fn can_be_time(self) -> bool {
         matches!(self, Self::Timestamp(_) | Self::Date | Self::Int32 | Self::Int64 | Self::UInt32 | Self::UInt64)
     }

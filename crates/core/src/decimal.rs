@@ -3,7 +3,7 @@
 use crate::column_type::DECIMAL_DIGITS_MAX;
 use std::fmt::Write;
 
-/// Whether a number has at most `precision` digits.
+/// Returns whether a number has at most `precision` digits.
 pub fn fits(value: i128, precision: u8) -> bool {
     10_u128.checked_pow(precision.into()).is_some_and(|bound| value.unsigned_abs() < bound)
 }

@@ -81,7 +81,7 @@ impl DefaultFunction {
         }
     }
 
-    /// Whether a column of this type can have the default.
+    /// Returns whether a column of this type can have the default.
     pub const fn fits(self, column_type: ColumnType) -> bool {
         match self {
             Self::GenRandomUuid => matches!(column_type, ColumnType::Uuid | ColumnType::Text),
@@ -89,7 +89,7 @@ impl DefaultFunction {
         }
     }
 
-    /// Whether statements of one transaction get different values, apart from random ones.
+    /// Returns whether statements of one transaction get different values, apart from random ones.
     pub const fn is_of_statement(self) -> bool {
         matches!(self, Self::StatementTimestamp | Self::ClockTimestamp)
     }

@@ -11,12 +11,12 @@ impl TableDefinition {
         Self { labels: Some(labels), ..Self::new_in(schema, name) }
     }
 
-    /// Whether it is the entry of an enumerated type, not a table.
+    /// Returns whether it is the entry of an enumerated type, not a table.
     pub fn is_enumeration(&self) -> bool {
         self.labels.is_some()
     }
 
-    /// Whether it is the entry of a schema or of an enumerated type, not a table.
+    /// Returns whether it is the entry of a schema or of an enumerated type, not a table.
     pub fn is_entry(&self) -> bool {
         self.is_schema() || self.is_enumeration()
     }

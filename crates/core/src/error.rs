@@ -105,8 +105,8 @@ impl ErrorKind {
         }
     }
 
-    /// Whether a resource was unavailable: file handles, memory, disk space, a server, permission, a lock that another
-    /// process holds, the time to finish. Such an error does not show whether stored bytes are intact.
+    /// Returns whether a resource was unavailable: file handles, memory, disk space, a server, permission, a lock that
+    /// another process holds, the time to finish. Such an error does not show whether stored bytes are intact.
     pub fn is_shortage(self) -> bool {
         matches!(self, Self::Resources | Self::Busy | Self::ReadOnly | Self::Unavailable | Self::Interrupted)
     }

@@ -102,7 +102,7 @@ impl ReferentialAction {
         }
     }
 
-    /// Whether the action refuses a statement that takes a key from rows that refer to it.
+    /// Returns whether the action refuses a statement that takes a key from rows that refer to it.
     pub fn refuses(self) -> bool {
         matches!(self, Self::NoAction | Self::Restrict)
     }

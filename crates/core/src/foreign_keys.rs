@@ -36,9 +36,9 @@ impl TableDefinition {
         self.foreign_keys.iter().filter(|key| !key.not_valid && !is_held(key)).collect()
     }
 
-    /// Whether a row that gets another value in this column is removed and added again. Rows in memory always are. The
-    /// slice of a stored row, or whether its key is allowed, may depend on the value. If constraints need not hold for
-    /// older rows, all changed rows are: a chunk of new rows has only rows that must satisfy them.
+    /// Returns whether a row that gets another value in this column is removed and added again. Rows in memory always
+    /// are. The slice of a stored row, or whether its key is allowed, may depend on the value. If constraints need not
+    /// hold for older rows, all changed rows are: a chunk of new rows has only rows that must satisfy them.
     pub fn moves_rows(&self, column: ColumnId) -> bool {
         self.is_in_memory()
             || self.time.is_some_and(|time| time.column == column)
@@ -46,7 +46,7 @@ impl TableDefinition {
             || self.has_unvalidated()
     }
 
-    /// Whether there are constraints that older rows need not satisfy.
+    /// Returns whether there are constraints that older rows need not satisfy.
     fn has_unvalidated(&self) -> bool {
         self.foreign_keys.iter().any(|key| key.not_valid) || self.checks.iter().any(|check| check.not_valid)
     }
@@ -58,7 +58,7 @@ impl TableDefinition {
         self.free_constraint_name(format!("{}_{}_fkey", self.local_name(), names.join("_")))
     }
 
-    /// Whether a constraint has this name, compared without case.
+    /// Returns whether a constraint has this name, compared without case.
     pub(crate) fn has_constraint(&self, name: &str) -> bool {
         self.check_position(name).is_some()
             || self.key_position(name).is_some()
@@ -218,7 +218,7 @@ impl TableDefinition {
 }
 
 impl ForeignKey {
-    /// Whether both accept the same new rows: they refer to the same columns.
+    /// Returns whether both accept the same new rows: they refer to the same columns.
     pub fn allows_same_rows(&self, other: &Self) -> bool {
         self.columns == other.columns
             && self.match_full == other.match_full
@@ -228,13 +228,13 @@ impl ForeignKey {
     }
 }
 
-/// Whether values of the two types can be compared as keys.
+/// Returns whether values of the two types can be compared as keys.
 fn can_refer(own: ColumnType, other: ColumnType) -> bool {
     own == other || (own.fits_int64() && other.fits_int64())
 }
 
 impl ColumnType {
-    /// Whether it is an integer type all of whose values fit a signed 64-bit integer.
+    /// Returns whether it is an integer type all of whose values fit a signed 64-bit integer.
     pub fn fits_int64(self) -> bool {
         use ColumnType as T;
         matches!(self, T::Int8 | T::Int16 | T::Int32 | T::Int64 | T::UInt8 | T::UInt16 | T::UInt32)

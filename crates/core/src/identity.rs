@@ -45,7 +45,7 @@ impl Identity {
         Self { always: false, start: 1, increment: 1, after: None, restarts: 0 }
     }
 
-    /// Whether a column of this type can be an identity: a signed integer of 16 bits or more.
+    /// Returns whether a column of this type can be an identity: a signed integer of 16 bits or more.
     pub fn fits(column_type: ColumnType) -> bool {
         Self::range(column_type).is_some()
     }
@@ -60,7 +60,7 @@ impl Identity {
         })
     }
 
-    /// Whether a column of this type can have the number.
+    /// Returns whether a column of this type can have the number.
     pub fn is_in_range(column_type: ColumnType, number: i64) -> bool {
         Self::range(column_type).is_some_and(|(least, greatest)| (least..=greatest).contains(&number))
     }

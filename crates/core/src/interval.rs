@@ -51,7 +51,7 @@ pub fn parse_interval(text: &str, first: Option<Unit>, last: Option<Unit>) -> Op
     parts_of(text, first, last)?.interval()
 }
 
-/// Whether a text, with the units after it, is an interval that is out of range.
+/// Returns whether a text, with the units after it, is an interval that is out of range.
 pub fn is_out_of_range(text: &str, first: Option<Unit>, last: Option<Unit>) -> bool {
     parts_of(text, first, last).is_some_and(|parts| parts.interval().is_none())
 }
@@ -266,7 +266,7 @@ impl IntervalSum {
     }
 }
 
-/// Whether a letter is a unit behind a number, as in `P1Y2M`.
+/// Returns whether a letter is a unit behind a number, as in `P1Y2M`.
 fn is_iso_unit(letter: char) -> bool {
     matches!(letter, 'y' | 'm' | 'w' | 'd' | 'h' | 's')
 }

@@ -53,7 +53,7 @@ impl TableDefinition {
         self.unique.iter().filter(|key| !older.unique.iter().any(|held| older.implies(held, key))).collect()
     }
 
-    /// Whether rows that obey `held`, a key of this definition, obey `key` of a newer one.
+    /// Returns whether rows that obey `held`, a key of this definition, obey `key` of a newer one.
     fn implies(&self, held: &Unique, key: &Unique) -> bool {
         let has_no_null =
             || held.columns.iter().all(|id| self.column_by_id(*id).is_some_and(|column| !column.nullable));

@@ -14,7 +14,7 @@ pub fn name_key(name: &str) -> String {
     name.to_lowercase()
 }
 
-/// Whether two names are the same.
+/// Returns whether two names are the same.
 pub fn same_name(a: &str, b: &str) -> bool {
     a == b || a.eq_ignore_ascii_case(b) || (!(a.is_ascii() && b.is_ascii()) && name_key(a) == name_key(b))
 }

@@ -264,12 +264,12 @@ impl TableDefinition {
         self.columns.iter().any(|column| column.map.is_some())
     }
 
-    /// Whether it is an in-memory table.
+    /// Returns whether it is an in-memory table.
     pub fn is_in_memory(&self) -> bool {
         self.memory.is_some()
     }
 
-    /// Whether the table has unique keys.
+    /// Returns whether the table has unique keys.
     pub fn has_unique(&self) -> bool {
         !self.unique.is_empty()
     }

@@ -79,7 +79,7 @@ impl SearchPath {
         names.map(|name| (!is_public(name)).then_some(name))
     }
 
-    /// Whether `public` is searched and nothing else, as without a path.
+    /// Returns whether `public` is searched and nothing else, as without a path.
     pub fn is_public(&self) -> bool {
         let mut schemas = self.schemas();
         schemas.next() == Some(None) && schemas.all(|schema| schema.is_none())

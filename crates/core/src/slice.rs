@@ -42,7 +42,7 @@ impl Slice {
     /// The only slice of a plain table.
     pub const PLAIN: Self = Self { start: 0, last: 0 };
 
-    /// Whether the slice contains a time.
+    /// Returns whether the slice contains a time.
     pub fn contains(&self, time: i64) -> bool {
         self.start <= time && time <= self.last
     }

@@ -238,7 +238,7 @@ impl Finding {
         Self { is_damage: !error.kind().is_shortage(), ..Self::damage(location, problem) }
     }
 
-    /// Whether the check is incomplete because a resource was unavailable.
+    /// Returns whether the check is incomplete because a resource was unavailable.
     pub fn is_incomplete(findings: &[Self]) -> bool {
         findings.iter().any(|finding| !finding.is_damage)
     }

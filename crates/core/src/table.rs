@@ -20,7 +20,7 @@ impl DefinitionVersion {
 }
 
 impl TableDefinition {
-    /// Whether users do not see the table: it is a change log, the entry of a schema or of an enumerated type,
+    /// Returns whether users do not see the table: it is a change log, the entry of a schema or of an enumerated type,
     /// or belongs to the program.
     pub fn is_hidden(&self) -> bool {
         self.logs.is_some() || self.system || self.is_entry()

@@ -17,7 +17,7 @@ impl QualifiedName {
         TableDefinition::new_in(self.schema.as_deref(), &self.name).name
     }
 
-    /// Whether this is the name of a definition, compared without case.
+    /// Returns whether this is the name of a definition, compared without case.
     pub fn is_of(&self, definition: &TableDefinition) -> bool {
         definition.is_named(self.schema.as_deref(), &self.name)
     }
@@ -41,12 +41,13 @@ impl TableDefinition {
         Self::new_in(Some(name), "")
     }
 
-    /// Whether it is the entry of a schema, not a table.
+    /// Returns whether it is the entry of a schema, not a table.
     pub fn is_schema(&self) -> bool {
         self.schema.is_some() && self.local_name().is_empty()
     }
 
-    /// Whether it refers to other definitions: its schema, the parents of foreign keys, sequences, or enumerated types.
+    /// Returns whether it refers to other definitions: its schema, the parents of foreign keys, sequences, or
+    /// enumerated types.
     pub fn names_others(&self) -> bool {
         let is_in_schema = self.schema.is_some() && !self.is_schema();
         let names_others = |column: &Column| column.sequence.is_some() || column.enumeration.is_some();
@@ -75,7 +76,7 @@ impl TableDefinition {
         }
     }
 
-    /// Whether it has this name in this schema, compared without case; `None` is `public`.
+    /// Returns whether it has this name in this schema, compared without case; `None` is `public`.
     pub fn is_named(&self, schema: Option<&str>, name: &str) -> bool {
         let in_schema = match (&self.schema, schema) {
             (Some(own), Some(schema)) => same_name(own, schema),

@@ -37,7 +37,8 @@ impl TextLength {
         Ok(&text[..end])
     }
 
-    /// Whether every text that a column of a length has, or a column without one, is stored as it is by this one.
+    /// Returns whether every text that a column of a length has, or a column without one, is stored as it is by this
+    /// one.
     pub fn holds_all_of(self, other: Option<Self>) -> bool {
         other.is_some_and(|other| other.characters <= self.characters && (other.is_char || !self.is_char))
     }

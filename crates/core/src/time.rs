@@ -84,17 +84,17 @@ impl TimeRange {
     /// All times.
     pub const ALL: Self = Self { start: None, end: None };
 
-    /// Whether the range contains a time.
+    /// Returns whether the range contains a time.
     pub fn contains(&self, time: i64) -> bool {
         self.start.is_none_or(|start| start <= time) && self.end.is_none_or(|end| time < end)
     }
 
-    /// Whether the range contains any time from `min` to `max` inclusive.
+    /// Returns whether the range contains any time from `min` to `max` inclusive.
     pub fn overlaps(&self, min: i64, max: i64) -> bool {
         self.start.is_none_or(|start| start <= max) && self.end.is_none_or(|end| min < end)
     }
 
-    /// Whether the range contains every time from `min` to `max` inclusive.
+    /// Returns whether the range contains every time from `min` to `max` inclusive.
     pub fn covers(&self, min: i64, max: i64) -> bool {
         self.contains(min) && self.contains(max)
     }

@@ -65,7 +65,7 @@ pub fn with_two_digits(text: &str) -> Option<String> {
         .then(|| parts[..count].iter().map(|part| format!("{part:02}")).collect::<Vec<_>>().join(":") + rest)
 }
 
-/// Whether a text begins with four or six digits, and no further one.
+/// Returns whether a text begins with four or six digits, and no further one.
 fn is_compact(text: &[u8]) -> bool {
     matches!(text.iter().take_while(|byte| byte.is_ascii_digit()).count(), 4 | 6)
 }

@@ -10,7 +10,7 @@ impl TableDefinition {
         Self { view: Some(View { query: query.into() }), ..Self::new(name) }
     }
 
-    /// Whether it is a materialized view that has not been refreshed yet.
+    /// Returns whether it is a materialized view that has not been refreshed yet.
     pub fn is_unpopulated(&self) -> bool {
         self.materialized.as_ref().is_some_and(|materialized| !materialized.populated)
     }

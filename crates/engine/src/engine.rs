@@ -266,8 +266,8 @@ impl Engine {
         Batch::new(self.handle.clone(), id)
     }
 
-    /// Whether a batch with this id, or with a part of this id, is committed, and as durable as the store was opened
-    /// for. This costs as much as a commit.
+    /// Returns whether a batch with this id, or with a part of this id, is committed, and as durable as the store was
+    /// opened for. This costs as much as a commit.
     pub fn has_committed(&self, id: &BatchId) -> bool {
         self.handle.shared.has_committed(id)
     }

@@ -85,12 +85,12 @@ impl BatchBuilder {
         ))
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.row_count == 0
     }
 
-    /// Whether there are enough rows for a batch.
+    /// Returns whether there are enough rows for a batch.
     pub(crate) fn is_full(&self) -> bool {
         self.row_count >= ROWS_MAX || self.byte_count >= BYTES_MAX
     }

@@ -70,7 +70,7 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    /// Whether every value was seen.
+    /// Returns whether every value was seen.
     pub(crate) fn is_complete(&self) -> bool {
         self.files.iter().all(|file| file.is_complete)
     }

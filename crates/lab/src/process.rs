@@ -50,7 +50,7 @@ pub(crate) fn memory_bytes() -> Option<u64> {
     kibibytes(&fs::read_to_string("/proc/meminfo").ok()?, "MemTotal")
 }
 
-/// Whether a process is running. A zombie process is not.
+/// Returns whether a process is running. A zombie process is not.
 pub(crate) fn is_alive(process: u32) -> bool {
     match (Stat::of(process), Path::new("/proc/self").exists()) {
         (Some(stat), _) => stat.state != "Z",

@@ -35,7 +35,7 @@ impl FieldColumn {
         Self { name, field_type, is_settled, values: Values::None, nulls: NullBufferBuilder::new(0), last_line: 0 }
     }
 
-    /// Whether it has values since it was last taken.
+    /// Returns whether it has values since it was last taken.
     pub(crate) fn has_values(&self) -> bool {
         !matches!(self.values, Values::None)
     }

@@ -59,7 +59,7 @@ fn number_or_bool<'a>(written: &[u8]) -> Option<Value<'a>> {
     }
 }
 
-/// Whether the text begins like a number. Words such as NaN do not count.
+/// Returns whether the text begins like a number. Words such as NaN do not count.
 fn is_number(written: &[u8]) -> bool {
     match written {
         [b'-' | b'+', rest @ ..] => rest.first().is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.'),

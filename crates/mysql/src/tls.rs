@@ -44,8 +44,8 @@ impl Tls {
         }
     }
 
-    /// Whether an unencrypted connection is acceptable after an encrypted one failed: only if the server does not
-    /// support encryption. A server that does and cannot prove its identity is not trusted with anything.
+    /// Returns whether an unencrypted connection is acceptable after an encrypted one failed: only if the server does
+    /// not support encryption. A server that does and cannot prove its identity is not trusted with anything.
     fn may_go_without(&self, options: &OptsBuilder) -> bool {
         self.mode == TlsMode::Prefer && !offers_tls(options)
     }

@@ -35,7 +35,7 @@ impl PageFile {
         Self { chunk, meaning: Some(XxHash3_64::oneshot(meaning.as_bytes())) }
     }
 
-    /// Whether a name is that of a cache file.
+    /// Returns whether a name is that of a cache file.
     pub(crate) fn is_name(name: &str) -> bool {
         let (chunk, meaning) = name.split_once('-').map_or((name, None), |(chunk, meaning)| (chunk, Some(meaning)));
         let digits = |text: &str, count| text.len() == count && text.bytes().all(|digit| digit.is_ascii_hexdigit());

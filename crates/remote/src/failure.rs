@@ -112,7 +112,7 @@ fn unreached(shown: &str, is_s3: bool, cause: &str) -> Error {
     Error::new(ErrorKind::Unavailable, format!("cannot read {shown}: {cause}")).with_hint(hint)
 }
 
-/// Whether the environment has credentials of S3. The machine may also have a role.
+/// Returns whether the environment has credentials of S3. The machine may also have a role.
 fn has_s3_credentials() -> bool {
     const NAMES: [&str; 5] = [
         "AWS_ACCESS_KEY_ID",

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The first bytes of each Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
-/// Whether a text is the URL of a file that this crate can fetch.
+/// Returns whether a text is the URL of a file that this crate can fetch.
 pub fn is_remote(text: &str) -> bool {
     ["http", "https", "s3"].iter().any(|scheme| after_scheme(text, scheme).is_some())
 }

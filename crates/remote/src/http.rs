@@ -133,7 +133,7 @@ impl HttpFile {
     }
 }
 
-/// Whether files with this version are the same byte for byte.
+/// Returns whether files with this version are the same byte for byte.
 fn is_strong(version: &str) -> bool {
     !version.starts_with("W/")
 }

@@ -23,7 +23,7 @@ pub(crate) struct Chains {
 }
 
 impl Chains {
-    /// Whether no key occurs twice.
+    /// Returns whether no key occurs twice.
     pub(crate) fn is_empty(&self) -> bool {
         self.next.is_empty()
     }

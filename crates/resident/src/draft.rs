@@ -267,7 +267,7 @@ pub struct BatchDrafts {
 }
 
 impl BatchDrafts {
-    /// Whether nothing was changed.
+    /// Returns whether nothing was changed.
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty() && self.dropped.is_empty() && self.unused.is_empty()
     }
@@ -297,7 +297,7 @@ impl BatchDrafts {
         Ok(())
     }
 
-    /// Whether the batch has a draft of a table.
+    /// Returns whether the batch has a draft of a table.
     pub fn has(&self, id: TableId) -> bool {
         self.tables.contains_key(&id)
     }

@@ -60,7 +60,7 @@ impl HashIndex {
         self.buckets.len() * size_of::<Bucket>() + self.chains.byte_count()
     }
 
-    /// Whether any key occurs twice.
+    /// Returns whether any key occurs twice.
     pub fn has_duplicates(&self) -> bool {
         !self.chains.is_empty()
     }

@@ -102,13 +102,13 @@ impl RowKeys {
         self.row_count
     }
 
-    /// Whether a row has no key because one of its values is NULL.
+    /// Returns whether a row has no key because one of its values is NULL.
     #[inline]
     pub(crate) fn is_null(&self, row: usize) -> bool {
         self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
     }
 
-    /// Whether other keys have the same types.
+    /// Returns whether other keys have the same types.
     pub(crate) fn fits(&self, other: &Self) -> bool {
         let same = |(own, other): (&KeyColumn, &KeyColumn)| {
             std::mem::discriminant(own.values()) == std::mem::discriminant(other.values())

@@ -98,7 +98,8 @@ impl ResidentTables {
         Ok((take()?, self.snapshot()))
     }
 
-    /// Whether the next state is being created, for which [`beside`](Self::beside) waits. That may include a commit.
+    /// Returns whether the next state is being created, for which [`beside`](Self::beside) waits. That may include a
+    /// commit.
     pub fn is_changing(&self) -> bool {
         !self.generation.load(Ordering::SeqCst).is_multiple_of(2)
     }

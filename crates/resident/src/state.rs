@@ -106,7 +106,7 @@ impl TableState {
         self.parts.get(part).map_or(0, |part| part.part.row_count)
     }
 
-    /// Whether `other` is the same state.
+    /// Returns whether `other` is the same state.
     pub fn is(&self, other: &Self) -> bool {
         let same = |(own, other): (&LivePart, &LivePart)| {
             Arc::ptr_eq(&own.part, &other.part) && Arc::ptr_eq(&own.deleted, &other.deleted)

@@ -380,17 +380,17 @@ impl Action {
         }
     }
 
-    /// Whether a part of it may take effect although the rest does not.
+    /// Returns whether a part of it may take effect although the rest does not.
     pub(crate) fn has_several_commits(&self) -> bool {
         matches!(self, Self::Index { .. } | Self::CreateRollup { .. })
     }
 
-    /// Whether the action only reads.
+    /// Returns whether the action only reads.
     pub(crate) fn is_question(&self) -> bool {
         matches!(self, Self::Read { .. } | Self::ReadRollup { .. } | Self::ReadReferences { .. })
     }
 
-    /// Whether it is only possible in SQL.
+    /// Returns whether it is only possible in SQL.
     pub(crate) fn is_of_sql(&self) -> bool {
         matches!(
             self,

@@ -148,7 +148,7 @@ pub enum ReferenceChange {
 }
 
 impl ReferenceChange {
-    /// Whether it changes definitions, or the rows of the view. It is not executed in transactions.
+    /// Returns whether it changes definitions, or the rows of the view. It is not executed in transactions.
     pub(crate) fn is_declaration(&self) -> bool {
         matches!(
             self,
@@ -166,7 +166,7 @@ impl ReferenceChange {
         )
     }
 
-    /// Whether it only adds rows.
+    /// Returns whether it only adds rows.
     pub(crate) fn is_addition(&self) -> bool {
         matches!(self, Self::AddParents(_) | Self::AddChildren { .. })
     }
@@ -323,7 +323,7 @@ pub(crate) struct SeenReferences {
 }
 
 impl SeenChildren {
-    /// Whether each row got a value from the table, and no two rows the same number or the same ticket.
+    /// Returns whether each row got a value from the table, and no two rows the same number or the same ticket.
     pub(crate) fn are_supplied(&self) -> bool {
         let are_distinct = |column: usize| {
             let values: BTreeSet<Option<i64>> =

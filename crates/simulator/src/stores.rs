@@ -31,7 +31,7 @@ pub(crate) struct Database {
     url: String,
 }
 
-/// Whether stores of a kind can be created here: the programs of a server may not be installed.
+/// Returns whether stores of a kind can be created here: the programs of a server may not be installed.
 pub fn are_there(kind: StoreKind) -> bool {
     match kind {
         StoreKind::Memory | StoreKind::Sqlite | StoreKind::Split => true,

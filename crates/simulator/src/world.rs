@@ -102,9 +102,9 @@ impl World {
         Ok((Observed { outcome, has_crashed, failed }, nested))
     }
 
-    /// Whether another action in the middle would change the meaning of this one. An `ALTER` is generated from the
-    /// present definition: if that changes before it is executed, the statement has another meaning. Only one backup at
-    /// a time can be made in an archive.
+    /// Returns whether another action in the middle would change the meaning of this one. An `ALTER` is generated from
+    /// the present definition: if that changes before it is executed, the statement has another meaning. Only one
+    /// backup at a time can be made in an archive.
     fn is_ambiguous(&self, action: &Action, fault: &Fault) -> bool {
         match (&fault.kind, action) {
             (FaultKind::Stall(other), Action::Alter { .. }) => {

@@ -26,7 +26,7 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
-    /// Whether writing is possible.
+    /// Returns whether writing is possible.
     pub(crate) fn can_write(&self) -> bool {
         self.writer.is_some()
     }
@@ -123,7 +123,7 @@ impl Catalogue {
     }
 }
 
-/// Whether a change removes more than it adds: rows are removed, and at most a record of that is added.
+/// Returns whether a change removes more than it adds: rows are removed, and at most a record of that is added.
 fn frees_space(change: &Change) -> bool {
     const NOTE_BYTES_MAX: u64 = 64 << 10;
     let added = change.add.iter().map(|chunk| chunk.descriptor.byte_count()).sum::<u64>();

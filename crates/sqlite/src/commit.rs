@@ -118,8 +118,8 @@ fn commit_one(
     Ok(CommitOutcome::Committed)
 }
 
-/// Whether a batch with this id was committed before. If so, its row is rewritten unchanged: the process that committed
-/// it may have been killed before it was on disk, and only a transaction that writes waits for the log.
+/// Returns whether a batch with this id was committed before. If so, its row is rewritten unchanged: the process that
+/// committed it may have been killed before it was on disk, and only a transaction that writes waits for the log.
 fn is_committed(transaction: &WriteTransaction<'_>, batch: &BatchId) -> Attempt<bool> {
     let sql = "DELETE FROM atsdb_batch WHERE id = ?1 RETURNING committed_ms";
     let recorded =

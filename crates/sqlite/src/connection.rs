@@ -128,15 +128,15 @@ fn check_path(path: &Path, options: &SqliteOptions) -> Result<()> {
     }
 }
 
-/// Whether SQLite failed because it cannot create lock files beside the store, and there is no log with content that
-/// would have to be read too.
+/// Returns whether SQLite failed because it cannot create lock files beside the store, and there is no log with content
+/// that would have to be read too.
 fn needs_immutable(error: &rusqlite::Error, path: &Path) -> bool {
     let cannot_open = matches!(primary_code(error), Some(ffi::SQLITE_CANTOPEN | ffi::SQLITE_READONLY));
     cannot_open && is_empty(&log_path(path)) && path.exists() && refuses_files(path)
 }
 
-/// Whether no file can ever be created beside the store. Running out of file handles is no reason to read without
-/// locks.
+/// Returns whether no file can ever be created beside the store. Running out of file handles is no reason to read
+/// without locks.
 fn refuses_files(path: &Path) -> bool {
     let is_lasting = |error: std::io::Error| {
         matches!(error.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
@@ -167,8 +167,8 @@ fn make_if_missing(path: &Path, create: CreatePolicy, durability: Durability) ->
     Ok(())
 }
 
-/// Whether a writer ended within a transaction that was not in a write-ahead log. A read-only connection cannot roll it
-/// back.
+/// Returns whether a writer ended within a transaction that was not in a write-ahead log. A read-only connection cannot
+/// roll it back.
 fn needs_rollback(error: &rusqlite::Error) -> bool {
     extended_code(error) == Some(ffi::SQLITE_READONLY_ROLLBACK)
 }

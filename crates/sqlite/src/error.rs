@@ -35,7 +35,7 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// Whether the disk is full.
+    /// Returns whether the disk is full.
     pub(crate) fn is_full(&self) -> bool {
         match self {
             Self::Sqlite(error) => is_full(error),
@@ -49,12 +49,12 @@ impl Failure {
         }
     }
 
-    /// Whether the connection failed because of the disk, other than a full one.
+    /// Returns whether the connection failed because of the disk, other than a full one.
     pub(crate) fn is_disk_failure(&self) -> bool {
         matches!(self, Self::Sqlite(error) if is_disk_failure(error))
     }
 
-    /// Whether a sync failed.
+    /// Returns whether a sync failed.
     pub(crate) fn is_sync_failure(&self) -> bool {
         matches!(self, Self::Sqlite(error) if extended_code(error) == Some(ffi::SQLITE_IOERR_FSYNC))
     }
@@ -69,13 +69,13 @@ impl Failure {
     }
 }
 
-/// Whether SQLite found no space for the file, its log or the index of its log.
+/// Returns whether SQLite found no space for the file, its log or the index of its log.
 fn is_full(error: &rusqlite::Error) -> bool {
     primary_code(error) == Some(ffi::SQLITE_FULL) || extended_code(error) == Some(ffi::SQLITE_IOERR_SHMSIZE)
 }
 
-/// Whether SQLite failed because of the disk, other than a full one. SQLite also reports corruption if the system
-/// cannot read a file: `unixRead` turns EIO into SQLITE_IOERR_CORRUPTFS, and that becomes SQLITE_CORRUPT.
+/// Returns whether SQLite failed because of the disk, other than a full one. SQLite also reports corruption if the
+/// system cannot read a file: `unixRead` turns EIO into SQLITE_IOERR_CORRUPTFS, and that becomes SQLITE_CORRUPT.
 pub(crate) fn is_disk_failure(error: &rusqlite::Error) -> bool {
     let code = primary_code(error);
     !is_full(error)
@@ -104,7 +104,7 @@ pub(crate) fn primary_code(error: &rusqlite::Error) -> Option<i32> {
     extended_code(error).map(|code| code & 0xff)
 }
 
-/// Whether the error means that stored bytes are damaged.
+/// Returns whether the error means that stored bytes are damaged.
 pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error as E;
     match error {
@@ -127,8 +127,8 @@ const ENFILE: i32 = 23;
 /// The code for too many open files in the process.
 const EMFILE: i32 = 24;
 
-/// Whether the process, or the system, cannot open as many more files as a store needs. SQLite does not report why it
-/// could not open one.
+/// Returns whether the process, or the system, cannot open as many more files as a store needs. SQLite does not report
+/// why it could not open one.
 fn lacks_handles() -> bool {
     let opened: Vec<_> = (0..HANDLES_OF_A_STORE).map(|_| std::fs::File::open("/dev/null")).collect();
     let is_shortage = |error: &std::io::Error| matches!(error.raw_os_error(), Some(ENFILE | EMFILE));

@@ -34,7 +34,7 @@ impl Writer {
         }
     }
 
-    /// Whether the log contains pages for which the file has no space yet.
+    /// Returns whether the log contains pages for which the file has no space yet.
     pub(crate) fn would_grow(&self) -> bool {
         let length = fs::metadata(&self.reserve().store).map(|metadata| metadata.len());
         !matches!((self.file_bytes(), length), (Ok(needed), Ok(length)) if needed <= length)

@@ -82,8 +82,8 @@ impl LogAhead {
     }
 }
 
-/// Whether a log of this length ends with a frame. Zeros behind a part of a frame, which a failed commit has left,
-/// could complete the frame, and with it the commit.
+/// Returns whether a log of this length ends with a frame. Zeros behind a part of a frame, which a failed commit has
+/// left, could complete the frame, and with it the commit.
 fn has_whole_frames(length: u64) -> bool {
     length.checked_sub(LOG_HEAD_BYTES).is_some_and(|frames| frames > 0 && frames.is_multiple_of(FRAME_BYTES))
 }

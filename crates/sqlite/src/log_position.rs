@@ -26,12 +26,12 @@ pub(crate) struct LogPosition {
 }
 
 impl LogPosition {
-    /// Whether everything committed so far is in the file, so that no reader uses an older state.
+    /// Returns whether everything committed so far is in the file, so that no reader uses an older state.
     pub(crate) fn is_all(&self) -> bool {
         self.frames.is_some() && self.frames == self.carried
     }
 
-    /// Whether everything committed before an earlier position is in the file.
+    /// Returns whether everything committed before an earlier position is in the file.
     pub(crate) fn has_passed(&self, earlier: &Self) -> bool {
         let carried = matches!((self.carried, earlier.frames), (Some(carried), Some(frames)) if carried >= frames);
         let started_over = matches!((self.generation, earlier.generation), (Some(now), Some(then)) if now != then);

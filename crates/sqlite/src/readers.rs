@@ -48,7 +48,7 @@ impl Readers {
         &self.files
     }
 
-    /// Whether the rows of small chunks have their pages.
+    /// Returns whether the rows of small chunks have their pages.
     pub(crate) fn has_row_pages(&self) -> bool {
         self.has_row_pages
     }

@@ -91,7 +91,7 @@ fn reclaim(writer: &mut Writer, extent: Extent, byte_budget: u64, now_ms: i64) -
     Ok(Reclaimed { byte_count, more })
 }
 
-/// Whether there is anything to delete now.
+/// Returns whether there is anything to delete now.
 fn is_due(connection: &Connection, now_ms: i64) -> Attempt<bool> {
     let (_, seen) = expiry::find(connection, now_ms)?;
     has_garbage(connection, &seen)

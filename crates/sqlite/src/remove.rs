@@ -73,7 +73,7 @@ fn remove(path: &Path) -> Attempt<Removal> {
     Ok(Removal::Done)
 }
 
-/// Whether the file holds a store without tables, or nothing.
+/// Returns whether the file holds a store without tables, or nothing.
 fn is_unused(connection: &Connection) -> rusqlite::Result<bool> {
     let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
     if count("SELECT count(*) FROM sqlite_schema WHERE name = 'atsdb_store'")? == 0 {

@@ -74,7 +74,7 @@ CREATE INDEX atsdb_page_file_part ON atsdb_page_file (table_id, part, sealed, id
 CREATE INDEX atsdb_chunk_payload ON atsdb_chunk (payload, byte_count);
 ";
 
-/// Whether the file contains no database at all: it is empty, or was just created.
+/// Returns whether the file contains no database at all: it is empty, or was just created.
 pub(crate) fn is_blank(connection: &Connection) -> rusqlite::Result<bool> {
     // The list of tables is read first, since PRAGMA page_count does not look at the header.
     let objects: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;

@@ -104,7 +104,7 @@ impl SqliteStore {
         Ok(Self { url, uid: opened.facts.uid, durability: options.durability, catalogue, files })
     }
 
-    /// Whether writing is refused, because of the options or because the file cannot be written.
+    /// Returns whether writing is refused, because of the options or because the file cannot be written.
     pub fn is_read_only(&self) -> bool {
         !self.catalogue.can_write()
     }

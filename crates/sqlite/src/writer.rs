@@ -185,7 +185,7 @@ impl Writer {
         self.durability
     }
 
-    /// Whether the index of a dictionary was found to contain all its strings.
+    /// Returns whether the index of a dictionary was found to contain all its strings.
     pub(crate) fn is_index_checked(&self, table: TableId, column: ColumnId) -> bool {
         self.checked_indexes.contains(&(table, column))
     }

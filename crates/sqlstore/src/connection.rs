@@ -96,7 +96,8 @@ pub fn statement_bytes(sql: &str, values: &[Value<'_>]) -> usize {
 
 /// A connection to a server, used by one thread at a time. After a `Lost` failure it is dropped.
 pub trait Connection: Send {
-    /// Whether the server was a standby when the connection was made: it follows another server and accepts no writes.
+    /// Returns whether the server was a standby when the connection was made: it follows another server and accepts no
+    /// writes.
     fn is_standby(&self) -> bool {
         false
     }
@@ -119,7 +120,7 @@ pub trait Connection: Send {
         Ok(self.query(sql, values)?.into_iter().next())
     }
 
-    /// Whether a query returns any row.
+    /// Returns whether a query returns any row.
     fn exists(&mut self, sql: &str, values: &[Value<'_>]) -> Attempt<bool> {
         Ok(!self.query(sql, values)?.is_empty())
     }
@@ -173,7 +174,7 @@ pub trait Server: Send + Sync + fmt::Debug {
         None
     }
 
-    /// Whether a part of a transaction can be rolled back.
+    /// Returns whether a part of a transaction can be rolled back.
     fn has_savepoints(&self) -> bool {
         true
     }

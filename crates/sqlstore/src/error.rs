@@ -28,7 +28,7 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// Whether a retry a little later may succeed.
+    /// Returns whether a retry a little later may succeed.
     pub(crate) fn is_transient(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Full(_) | Self::RolledBack(_))
     }

@@ -297,7 +297,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Whether pages were deleted since the connection's transaction began; `waiting` is the clause of
+    /// Returns whether pages were deleted since the connection's transaction began; `waiting` is the clause of
     /// [`Server::reads_pages_later`].
     pub(crate) fn has_reclaimed_since(&self, connection: &mut dyn Connection, waiting: &str) -> Attempt<bool> {
         let sql = "SELECT last FROM atsdb_number WHERE name = 'reclaim'";

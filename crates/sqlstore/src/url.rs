@@ -80,7 +80,7 @@ impl Address {
         Ok(Self { host, port })
     }
 
-    /// Whether the address is on this machine.
+    /// Returns whether the address is on this machine.
     fn is_local(&self) -> bool {
         self.host.is_empty()
             || self.host == "localhost"
@@ -212,7 +212,7 @@ impl ServerUrl {
         self.options.get("socket").map(String::as_str)
     }
 
-    /// Whether the server is on this machine, so that its traffic cannot be intercepted.
+    /// Returns whether the server is on this machine, so that its traffic cannot be intercepted.
     pub fn is_local(&self) -> bool {
         self.socket().is_some() || self.addresses.iter().all(Address::is_local)
     }

@@ -40,7 +40,7 @@ impl TemporarySpace {
         Self::new(std::env::temp_dir(), bytes_max)
     }
 
-    /// Whether any file may be created.
+    /// Returns whether any file may be created.
     pub fn allows_files(&self) -> bool {
         self.bytes_max != Some(0)
     }

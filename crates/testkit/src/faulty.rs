@@ -91,7 +91,7 @@ impl Faults {
         self.is_severed.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the store has become unreachable.
+    /// Returns whether the store has become unreachable.
     pub fn is_severed(&self) -> bool {
         self.is_severed.load(Ordering::SeqCst)
     }

@@ -203,8 +203,8 @@ fn sources(path: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether `cargo test` with these arguments runs a test: `-p PACKAGE`, then `--test TARGET` or `--lib`, then a part of
-/// the name of a test or of its module.
+/// Returns whether `cargo test` with these arguments runs a test: `-p PACKAGE`, then `--test TARGET` or `--lib`, then a
+/// part of the name of a test or of its module.
 fn run_some_test(arguments: &str) -> bool {
     let words: Vec<&str> = arguments.split_whitespace().collect();
     let (package, code, filter) = match words.as_slice() {

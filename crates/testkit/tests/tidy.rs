@@ -328,7 +328,7 @@ fn function_lengths(code: &str) -> Vec<(usize, usize)> {
     lengths
 }
 
-/// Whether a line is the first one of a function.
+/// Returns whether a line is the first one of a function.
 fn begins_function(line: &str) -> bool {
     const QUALIFIERS: [&str; 5] = ["const", "async", "unsafe", "extern", "default"];
     let is_qualifier =

@@ -154,7 +154,7 @@ fn busy(bucket: &Bucket) -> Error {
         .with_hint("retry when it has finished")
 }
 
-/// Whether a put was refused because of its condition.
+/// Returns whether a put was refused because of its condition.
 fn is_refused(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 /// The verbs that most statements begin with.
 const VERBS: [&str; 6] = ["select", "with", "insert", "update", "delete", "create"];
 
-/// Whether an argument is the verb of a statement alone, because the statement was not quoted.
+/// Returns whether an argument is the verb of a statement alone, because the statement was not quoted.
 pub(crate) fn is_bare_verb(text: &str) -> bool {
     VERBS.iter().any(|verb| verb.eq_ignore_ascii_case(text)) && !Path::new(text).exists()
 }
@@ -18,14 +18,14 @@ pub(crate) fn unquoted_statement() -> Error {
         .with_hint("write it as one argument: atsdb sql air.db \"SELECT ...\"; atsdb ./NAME opens a file of any name")
 }
 
-/// Whether an argument is SQL and no store: it begins as SQL, or has several words, does not look like a path, and no
-/// file is called so.
+/// Returns whether an argument is SQL and no store: it begins as SQL, or has several words, does not look like a path,
+/// and no file is called so.
 pub(crate) fn is_sql(text: &str) -> bool {
     let is_sentence = text.trim().contains(char::is_whitespace) && !is_path_like(text) && !Path::new(text).exists();
     begins_as_sql(text) || is_sentence
 }
 
-/// Whether an argument begins with a verb that something follows, and is not the name of a file.
+/// Returns whether an argument begins with a verb that something follows, and is not the name of a file.
 pub(crate) fn begins_as_sql(text: &str) -> bool {
     let statement = without_lead(text);
     let verb = verb_of(statement);
@@ -35,8 +35,8 @@ pub(crate) fn begins_as_sql(text: &str) -> bool {
     has_more && verb_kind(&verb).is_some() && !Path::new(text).exists()
 }
 
-/// Whether a text of several words looks like a path or a URL: it begins as one, ends as a file, or its folder is
-/// there.
+/// Returns whether a text of several words looks like a path or a URL: it begins as one, ends as a file, or its folder
+/// is there.
 fn is_path_like(text: &str) -> bool {
     let ending = text.rsplit_once('.').map_or("", |(_, ending)| ending);
     let ends_as_file = !ending.is_empty() && ending.bytes().all(|byte| byte.is_ascii_alphabetic());

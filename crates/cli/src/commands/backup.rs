@@ -47,7 +47,8 @@ pub(super) fn run(args: &BackupArgs) -> Result<()> {
     report::write_text(&format!("{}\n", report.id))
 }
 
-/// Whether a target is a store's URL: it is not an archive, and has a scheme or the extension of a database file.
+/// Returns whether a target is a store's URL: it is not an archive, and has a scheme or the extension of a database
+/// file.
 fn is_store(target: &str) -> bool {
     if atsdb::is_archive(target) {
         return false;

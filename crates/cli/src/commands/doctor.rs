@@ -210,7 +210,7 @@ fn map_fixes(
     Ok(fixes.filter_map(|(finding, column)| Some((finding, in_place(column)?))).collect())
 }
 
-/// Whether a column that takes its place would lack something: a key, an index, NOT NULL or a default.
+/// Returns whether a column that takes its place would lack something: a key, an index, NOT NULL or a default.
 fn is_held(definition: &TableDefinition, column: &Column) -> bool {
     let mut held = definition.key.iter();
     let mut unique = definition.unique.iter().flat_map(|unique| &unique.columns);
@@ -220,7 +220,7 @@ fn is_held(definition: &TableDefinition, column: &Column) -> bool {
     !column.nullable || has_default || held.any(is_own) || unique.any(is_own) || indexed.any(is_own)
 }
 
-/// Whether a query may name a column: one of its words is the name, or it has a name that is no word.
+/// Returns whether a query may name a column: one of its words is the name, or it has a name that is no word.
 fn may_name(query: &str, column: &str) -> bool {
     let is_apart = |letter: char| !letter.is_alphanumeric() && letter != '_';
     let mut words = query.split(is_apart);
@@ -301,7 +301,7 @@ fn map_option(column: &str, width: MapWidth) -> String {
     format!("map = '{}:{}'", quoted(column).replace('\'', "''"), width.name())
 }
 
-/// Whether a dictionary is almost full, and the next width.
+/// Returns whether a dictionary is almost full, and the next width.
 fn dictionary_advice(column: &str, width: MapWidth, used: u64) -> Option<(String, MapWidth)> {
     let (capacity, wider) = match width {
         MapWidth::U8 => (1_u64 << 8, MapWidth::U16),

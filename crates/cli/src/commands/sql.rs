@@ -47,7 +47,7 @@ pub(crate) fn typed_without_verb(cli: Cli) -> Typed {
     Typed::Statements(Box::new(SqlArgs { url, sql, file, format, output, overwrite, param, statements }))
 }
 
-/// Whether a text is a command of the shell, such as `.tables` or `\dt`, and not the path of a file.
+/// Returns whether a text is a command of the shell, such as `.tables` or `\dt`, and not the path of a file.
 fn is_shell_command(text: &str) -> bool {
     let is_named = |rest: &str| rest.starts_with(|first: char| first.is_ascii_alphabetic());
     text.starts_with('\\') || text.strip_prefix('.').is_some_and(is_named)
@@ -150,7 +150,7 @@ fn output_format(path: Option<&Path>, requested: Option<Format>) -> Result<(Form
     }
 }
 
-/// Whether a path is a pipe, a device or another special file.
+/// Returns whether a path is a pipe, a device or another special file.
 fn is_special(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| !metadata.is_file())
 }

@@ -61,7 +61,7 @@ pub(crate) fn note(text: &str) {
     inform!("{bold}note:{plain} {text}");
 }
 
-/// Whether messages may have colours: stderr is a terminal, and `NO_COLOR` is not set.
+/// Returns whether messages may have colours: stderr is a terminal, and `NO_COLOR` is not set.
 pub(crate) fn is_coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static IS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the reader of stdout, such as `head`, has closed it. The program then ends quietly.
+/// Returns whether the reader of stdout, such as `head`, has closed it. The program then ends quietly.
 pub(crate) fn is_closed() -> bool {
     IS_CLOSED.load(Ordering::Relaxed)
 }

@@ -102,7 +102,7 @@ impl Destination {
         &self.name
     }
 
-    /// Whether this is the standard output.
+    /// Returns whether this is the standard output.
     pub(crate) fn is_stdout(&self) -> bool {
         self.is_stdout
     }

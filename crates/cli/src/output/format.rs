@@ -62,7 +62,7 @@ impl Format {
         Some((format, compression))
     }
 
-    /// Whether a second result may follow the first in the same output.
+    /// Returns whether a second result may follow the first in the same output.
     pub(crate) fn is_text(self) -> bool {
         !matches!(self, Self::Parquet | Self::Arrow | Self::Svg | Self::Html)
     }

@@ -121,7 +121,8 @@ pub(super) fn typed_files(files: &[SourceFile], options: &Options) -> Result<Opt
     Ok(Some(FileTable { schema, rows: FileRows::Stored(Arc::new(rows)) }))
 }
 
-/// Whether a file begins like Parquet or Arrow, so that it need not be unpacked or read to its end to know that.
+/// Returns whether a file begins like Parquet or Arrow, so that it need not be unpacked or read to its end to know
+/// that.
 fn has_columns(file: &SourceFile) -> bool {
     match file.opened() {
         _ if file.part().is_some() => false,

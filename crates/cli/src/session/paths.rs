@@ -73,7 +73,7 @@ pub(crate) fn refuse_table_url(text: &str) -> Result<()> {
         .with_hint("import the table first: atsdb import STORE TABLE 'URL#TABLE'; then query STORE"))
 }
 
-/// Whether a name has the extension of files with parts, before that of a compression.
+/// Returns whether a name has the extension of files with parts, before that of a compression.
 fn has_parts(name: &str) -> bool {
     let name = if is_remote(name) { name.split('?').next().unwrap_or(name) } else { name }.to_lowercase();
     let name = [".gz", ".zst"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);

@@ -111,7 +111,7 @@ impl SourceFile {
         }
     }
 
-    /// Whether it is a file that can be read several times, unlike stdin.
+    /// Returns whether it is a file that can be read several times, unlike stdin.
     pub(crate) fn is_plain_file(&self) -> bool {
         match self {
             Self::Local(path) => path.is_file(),

@@ -3,7 +3,8 @@
 use crate::args::sql_text::without_lead;
 use atsdb::sql::{CHANGES_AFTER_WITH, Statements, VerbKind, is_select_into, verb_kind, verb_of};
 
-/// Whether the statements of a text may write, so that a store may be created for them. Text that is not SQL may not.
+/// Returns whether the statements of a text may write, so that a store may be created for them. Text that is not SQL
+/// may not.
 pub(crate) fn may_write(text: &str) -> bool {
     Statements::new(text).map_while(Result::ok).any(|statement| {
         let verb = verb_of(without_lead(statement.text()));

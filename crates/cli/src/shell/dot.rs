@@ -321,14 +321,14 @@ pub(super) fn as_command(line: &str) -> Option<String> {
     })
 }
 
-/// Whether an argument is a command of the shell, in place of a store.
+/// Returns whether an argument is a command of the shell, in place of a store.
 pub(super) fn is_known(argument: &str) -> bool {
     let line = as_command(argument).filter(|_| argument.starts_with(['.', '\\'])).unwrap_or_default();
     let name = line.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     NAMES.contains(&name.as_str())
 }
 
-/// Whether a line is a command that may write, so that a store may be created for it.
+/// Returns whether a line is a command that may write, so that a store may be created for it.
 pub(super) fn may_write(line: &str) -> bool {
     let command = as_command(line).map(|line| parse(&line));
     matches!(command, Some(Ok(DotCommand::Import { .. } | DotCommand::Read(_) | DotCommand::Load { .. })))

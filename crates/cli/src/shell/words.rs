@@ -118,7 +118,7 @@ const KEYWORDS: [&str; 107] = [
 /// The maximum number of suggestions.
 const SUGGESTIONS_MAX: usize = 200;
 
-/// Whether a word is a keyword, in any case.
+/// Returns whether a word is a keyword, in any case.
 pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word)) || word.eq_ignore_ascii_case("when")
 }

@@ -24,7 +24,7 @@ fn leading_word(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.iter().take_while(|byte| byte.is_ascii_alphabetic()).count()]
 }
 
-/// Whether a word is a name, in full or its first three letters.
+/// Returns whether a word is a name, in full or its first three letters.
 fn is_name(word: &[u8], name: &str) -> bool {
     word.eq_ignore_ascii_case(name.as_bytes()) || word.eq_ignore_ascii_case(&name.as_bytes()[..3])
 }
@@ -37,7 +37,7 @@ fn month_of_word(word: &[u8]) -> Option<i64> {
     (1..).zip(MONTH_NAMES).find(|(_, name)| is_name(word, name)).map(|(month, _)| month)
 }
 
-/// Whether a word is the English name of a weekday, in full or its first three letters.
+/// Returns whether a word is the English name of a weekday, in full or its first three letters.
 pub fn is_weekday(word: &str) -> bool {
     is_name_of_weekday(word.as_bytes())
 }

@@ -138,7 +138,7 @@ fn half_of_day<'a>(bytes: &'a [u8], forms: &TimeForms) -> (Option<i64>, &'a [u8]
     }
 }
 
-/// Whether clocks show these numbers. A minute may have 61 seconds, and a day may end with `24:00`.
+/// Returns whether clocks show these numbers. A minute may have 61 seconds, and a day may end with `24:00`.
 fn is_shown(hour: i64, minute: i64, second: i64, fraction: &[u8], forms: &TimeForms) -> bool {
     let is_strict = forms.is_rfc_3339;
     let is_midnight = (hour, minute, second) == (24, 0, 0) && fraction.iter().all(|digit| *digit == b'0');

@@ -59,7 +59,7 @@ pub fn read_foreign(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
     }
 }
 
-/// Whether a storage engine keeps rows in memory; unknown ones are refused.
+/// Returns whether a storage engine keeps rows in memory; unknown ones are refused.
 pub fn is_memory_engine(name: &str) -> Result<bool> {
     match is_memory(name) || ENGINES.iter().any(|engine| engine.eq_ignore_ascii_case(name)) {
         true => Ok(is_memory(name)),

@@ -64,7 +64,7 @@ pub fn open_parameters(statement: &mut Statement) -> bool {
     has_some
 }
 
-/// Whether both sides of an operator have the same type.
+/// Returns whether both sides of an operator have the same type.
 fn is_of_one_type(operator: &BinaryOperator) -> bool {
     use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq, Spaceship, StringConcat};
     matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq | Spaceship | StringConcat)
@@ -125,7 +125,7 @@ pub fn close_expression(expr: Planned, parameters: &Parameters) -> Result<Transf
     })
 }
 
-/// Whether it is a parameter whose value is neither an array nor a bare NULL.
+/// Returns whether it is a parameter whose value is neither an array nor a bare NULL.
 fn is_element(expr: &Planned, parameters: &Parameters) -> bool {
     let Planned::Placeholder(placeholder) = expr else { return false };
     parameters

@@ -5,7 +5,7 @@ use crate::text::words::leading_words;
 use atsdb_core::{Error, Result};
 use datafusion::sql::sqlparser::ast::Statement as Ast;
 
-/// Whether a statement is `LOAD DATA`.
+/// Returns whether a statement is `LOAD DATA`.
 pub fn is_load_data(text: &str) -> bool {
     let words = leading_words(text, 2);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

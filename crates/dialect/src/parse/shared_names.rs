@@ -64,7 +64,7 @@ impl NamedTable {
         same_name(schema, &self.schema) && same_name(name, &self.name.value)
     }
 
-    /// Whether a name with a schema means the table.
+    /// Returns whether a name with a schema means the table.
     fn is_named_by(&self, name: &ObjectName) -> bool {
         match name.0.as_slice() {
             [schema, table] => match (schema.as_ident(), table.as_ident()) {
@@ -75,7 +75,7 @@ impl NamedTable {
         }
     }
 
-    /// Whether only one `FROM` has the table. Otherwise its columns would not tell which one they are from.
+    /// Returns whether only one `FROM` has the table. Otherwise its columns would not tell which one they are from.
     fn is_named_once(&self, statement: &Statement) -> bool {
         let mut count = 0;
         let _ = visit_relations(statement, |name| {
@@ -116,7 +116,7 @@ fn changed_table(statement: &Statement) -> Option<NamedTable> {
     }
 }
 
-/// Whether a statement that changes a table also reads one of its name in another schema.
+/// Returns whether a statement that changes a table also reads one of its name in another schema.
 fn reads_other(statement: &Statement, changed: &NamedTable) -> bool {
     let mut others = Vec::new();
     match statement {

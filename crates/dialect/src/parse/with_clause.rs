@@ -101,7 +101,7 @@ fn change_after_with(text: &str) -> Option<&'static str> {
     None
 }
 
-/// Whether a statement may have an item of `WITH` that changes rows. False positives are possible.
+/// Returns whether a statement may have an item of `WITH` that changes rows. False positives are possible.
 pub fn may_change_in_with(text: &str) -> bool {
     if !text.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("WITH")) {
         return false;

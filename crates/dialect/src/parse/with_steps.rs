@@ -116,7 +116,7 @@ fn in_order(items: Vec<WithItem>, query: &Query, all: &[Cte]) -> Vec<WithItem> {
     ordered
 }
 
-/// Whether a query is a statement that changes or removes rows.
+/// Returns whether a query is a statement that changes or removes rows.
 fn changes_existing(query: &Query) -> bool {
     matches!(query.body.as_ref(), SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
 }

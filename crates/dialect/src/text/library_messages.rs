@@ -80,7 +80,7 @@ fn unreadable_text(message: &str) -> Option<Sentence> {
     Some(Sentence::new(sentence).with_form(&type_name))
 }
 
-/// Whether a text is a number that a type of numbers has, or would have if its range were larger.
+/// Returns whether a text is a number that a type of numbers has, or would have if its range were larger.
 fn is_number_of(type_name: &str, text: &str) -> bool {
     let text = text.trim();
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);

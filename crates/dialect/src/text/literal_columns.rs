@@ -97,7 +97,7 @@ impl LiteralColumn {
         last.unwrap_or(KeyValue::Null)
     }
 
-    /// Whether it can accept or refuse a literal by itself. Other values are converted by a plan.
+    /// Returns whether it can accept or refuse a literal by itself. Other values are converted by a plan.
     pub fn takes(&self, literal: &Literal<'_>) -> bool {
         match literal {
             Literal::Typed(_) if matches!(self.values, ColumnValues::Array(_)) => false,

@@ -109,7 +109,7 @@ pub fn float32(literal: &Literal<'_>) -> Option<f32> {
     }
 }
 
-/// Whether a float represents a text: only words (`inf`, `nan`) may be non-finite, and only zeros zero.
+/// Returns whether a float represents a text: only words (`inf`, `nan`) may be non-finite, and only zeros zero.
 fn is_kept(text: &str, is_finite: bool, is_zero: bool) -> bool {
     let mantissa = text.split(['e', 'E']).next().unwrap_or(text);
     match (is_finite, is_zero) {

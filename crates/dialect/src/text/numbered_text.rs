@@ -83,7 +83,7 @@ enum ParameterForm {
     Name,
 }
 
-/// Whether a letter can be one of a name.
+/// Returns whether a letter can be one of a name.
 pub(super) fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }

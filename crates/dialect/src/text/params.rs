@@ -100,7 +100,7 @@ pub fn bound<'a>(name: &str, params: &'a [(String, String)]) -> Result<&'a str> 
     }
 }
 
-/// Whether a text is a number as a program would format it; `007` and `1 ` are text.
+/// Returns whether a text is a number as a program would format it; `007` and `1 ` are text.
 pub fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let canonical =

@@ -61,12 +61,12 @@ pub fn constraint_mut(operator: &mut JoinOperator) -> Option<&mut JoinConstraint
     }
 }
 
-/// Whether a join with a constraint shows columns of both sides once.
+/// Returns whether a join with a constraint shows columns of both sides once.
 pub fn is_merging(constraint: &JoinConstraint) -> bool {
     matches!(constraint, JoinConstraint::Using(_) | JoinConstraint::Natural)
 }
 
-/// Whether the `*` of a `FROM` shows one column for two of joined tables, or the columns of only one of them.
+/// Returns whether the `*` of a `FROM` shows one column for two of joined tables, or the columns of only one of them.
 pub fn merges_columns(from: &[TableWithJoins]) -> bool {
     let mut joins = from.iter().flat_map(|from| &from.joins);
     joins.any(|join| constraint_of(&join.join_operator).is_none_or(is_merging))

@@ -96,8 +96,8 @@ impl Iterator for Statements<'_> {
     }
 }
 
-/// Whether a text is complete: its last statement has its `;`, or there is no statement. A shell reads further lines
-/// until then.
+/// Returns whether a text is complete: its last statement has its `;`, or there is no statement. A shell reads further
+/// lines until then.
 pub fn is_complete(text: &str) -> bool {
     let mut rest = text;
     loop {

@@ -16,7 +16,7 @@ pub struct SelectInto {
     pub declaration: String,
 }
 
-/// Whether a statement is `SELECT ... INTO table`.
+/// Returns whether a statement is `SELECT ... INTO table`.
 pub fn is_select_into(text: &str) -> bool {
     SelectInto::read(text).is_some()
 }

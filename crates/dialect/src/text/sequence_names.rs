@@ -8,7 +8,7 @@ use atsdb_core::{PUBLIC_SCHEMA, QualifiedName, Table};
 /// The functions whose first argument is the name of a sequence.
 const FUNCTIONS: [&str; 3] = ["nextval", "currval", "setval"];
 
-/// Whether the first argument of the function with this name is the name of a sequence.
+/// Returns whether the first argument of the function with this name is the name of a sequence.
 pub fn is_of_sequences(function: &str) -> bool {
     FUNCTIONS.iter().any(|known| function.eq_ignore_ascii_case(known))
 }

@@ -49,7 +49,7 @@ impl NamedSchema {
         }
     }
 
-    /// Whether a table is in the schema.
+    /// Returns whether a table is in the schema.
     pub fn has(&self, table: &Table) -> bool {
         match (self, &table.definition.schema) {
             (Self::Unsaid, _) => true,

@@ -139,7 +139,7 @@ fn time_at(text: &str, at: usize) -> Option<(&str, usize)> {
     (time.len() >= 10 && time.bytes().enumerate().all(is_plain) && may_end(&text[end..])).then_some((time, end))
 }
 
-/// Whether a constant may end before the rest of a text: nothing that follows can belong to it.
+/// Returns whether a constant may end before the rest of a text: nothing that follows can belong to it.
 fn may_end(rest: &str) -> bool {
     let trimmed = rest.trim_ascii_start();
     let word = &trimmed[..length(trimmed.as_bytes(), 0, is_of_name)];

@@ -82,7 +82,7 @@ fn written(text: &str) -> Option<time_text::WrittenTime<'_>> {
     time_text::parse_time(text.as_bytes(), &TimeForms::SQL).or_else(|| calendar_text::read(text))
 }
 
-/// Whether a text has the form of a day or of a time of day, and therefore only wrong numbers.
+/// Returns whether a text has the form of a day or of a time of day, and therefore only wrong numbers.
 pub fn has_form_of_time(text: &str) -> bool {
     let text = text.trim();
     let is_number = |part: &str| !part.is_empty() && part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());

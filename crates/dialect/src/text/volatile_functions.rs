@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 /// `clock_timestamp()` is none of them: it is the time at which the statement began.
 const NAMES: [&str; 5] = ["gen_random_uuid", "nextval", "random", "setval", "uuid"];
 
-/// Whether a part of a statement calls such a function, or reads a sample.
+/// Returns whether a part of a statement calls such a function, or reads a sample.
 pub fn has_volatile_call(node: &impl Visit) -> bool {
     visit(node, &mut VolatileCalls).is_break()
 }

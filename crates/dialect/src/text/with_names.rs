@@ -36,7 +36,7 @@ impl WithNames {
         }
     }
 
-    /// Whether a name without a schema is one of them.
+    /// Returns whether a name without a schema is one of them.
     pub fn have(&self, name: &str) -> bool {
         self.names.iter().any(|own| same_name(own, name))
     }

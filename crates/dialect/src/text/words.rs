@@ -176,7 +176,7 @@ pub fn leading_words(text: &str, count: usize) -> Vec<String> {
     Words::new(text).map_while(name).take(count).collect()
 }
 
-/// Whether a character beyond ASCII may be in a name without quotes. As in PostgreSQL, each one may but blanks.
+/// Returns whether a character beyond ASCII may be in a name without quotes. As in PostgreSQL, each one may but blanks.
 pub fn is_of_names(character: char) -> bool {
     !character.is_ascii() && !character.is_whitespace()
 }

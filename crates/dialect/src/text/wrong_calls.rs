@@ -128,7 +128,7 @@ pub(super) fn sql_type(text: &str) -> String {
     .to_owned()
 }
 
-/// Whether an argument is one type in SQL.
+/// Returns whether an argument is one type in SQL.
 fn is_type(argument: &str) -> bool {
     argument.chars().all(|letter| letter.is_ascii_uppercase() || letter == ' ')
 }

@@ -19,7 +19,7 @@ const CHANGES_TO: i64 = 4_449_513_600;
 /// The offset is sampled once in this many seconds. No zone changed its clocks twice and back within that time.
 const STEP: i64 = 2 * DAY_SECONDS;
 
-/// Whether a text is the name of a time zone, as in `AT TIME ZONE`: `Europe/Berlin`, `+02:00`, `PST`.
+/// Returns whether a text is the name of a time zone, as in `AT TIME ZONE`: `Europe/Berlin`, `+02:00`, `PST`.
 pub fn is_time_zone(name: &str) -> bool {
     is_zone(name)
 }
@@ -104,12 +104,12 @@ impl Zone {
         Self { spans: vec![Span { start: i64::MIN, ahead }] }
     }
 
-    /// Whether a text is the name of a zone.
+    /// Returns whether a text is the name of a zone.
     pub fn is_name(name: &str) -> bool {
         is_zone(name)
     }
 
-    /// Whether clocks always show UTC.
+    /// Returns whether clocks always show UTC.
     pub fn is_utc(&self) -> bool {
         self.spans.iter().all(|span| span.ahead == 0)
     }

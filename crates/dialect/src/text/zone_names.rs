@@ -109,7 +109,7 @@ pub(super) fn zone_named(name: &str) -> Option<Tz> {
     name.parse().ok().or_else(|| TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name)).copied())
 }
 
-/// Whether a text is the name of a zone.
+/// Returns whether a text is the name of a zone.
 pub(super) fn is_zone(name: &str) -> bool {
     fixed_offset(name).is_some() || zone_named(name).is_some()
 }

@@ -95,8 +95,8 @@ impl Batch {
         }
     }
 
-    /// Whether the batch has changed nothing and has no rows, and a rollback to a savepoint would not show a state that
-    /// it has read before.
+    /// Returns whether the batch has changed nothing and has no rows, and a rollback to a savepoint would not show a
+    /// state that it has read before.
     fn is_new(&self) -> bool {
         let has_saved = self.savepoints.iter().any(|savepoint| savepoint.changes.base().is_some());
         self.is_untouched() && !self.chunks.has_rows() && self.row_count() == 0 && !has_saved
@@ -107,7 +107,7 @@ impl Batch {
         self.base()
     }
 
-    /// Whether the batch has read the store.
+    /// Returns whether the batch has read the store.
     pub fn has_seen(&self) -> bool {
         self.changes.base().is_some()
     }

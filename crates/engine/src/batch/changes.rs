@@ -109,7 +109,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Whether the batch has relied on the definition of a table in memory.
+    /// Returns whether the batch has relied on the definition of a table in memory.
     pub(crate) fn relies_on_memory(&self) -> bool {
         self.relies_on_memory
     }
@@ -140,7 +140,7 @@ impl Changes {
         Ok(())
     }
 
-    /// Whether the batch removes chunks that are not in a change log yet.
+    /// Returns whether the batch removes chunks that are not in a change log yet.
     pub(crate) fn has_unlogged(&self) -> bool {
         !self.unlogged.is_empty()
     }
@@ -192,7 +192,7 @@ impl Changes {
         self.redefined.insert(change.table, change);
     }
 
-    /// Whether the definition of a table of the base changes.
+    /// Returns whether the definition of a table of the base changes.
     pub(crate) fn has_redefined(&self, table: TableId) -> bool {
         self.redefined.contains_key(&table)
     }
@@ -217,7 +217,7 @@ impl Changes {
         self.refreshed = Some(table);
     }
 
-    /// Whether the batch refreshes this rollup or materialized view.
+    /// Returns whether the batch refreshes this rollup or materialized view.
     pub(crate) fn refreshes(&self, table: TableId) -> bool {
         self.refreshed == Some(table)
     }
@@ -247,7 +247,7 @@ impl Changes {
         &mut self.deferral
     }
 
-    /// Whether a table that the batch sees has a foreign key.
+    /// Returns whether a table that the batch sees has a foreign key.
     pub(crate) fn has_foreign_keys(&self, base: &ReadSnapshot) -> bool {
         let of_base = base.tables().iter().map(|table| &table.definition);
         let own = self.created.iter().map(|table| &table.definition);
@@ -267,12 +267,12 @@ impl Changes {
         }
     }
 
-    /// Whether the table has a guard.
+    /// Returns whether the table has a guard.
     pub(crate) fn has_guard(&self, table: TableId) -> bool {
         self.guards.iter().any(|guard| guard.table == table)
     }
 
-    /// Whether the batch has read the store, or has changed anything.
+    /// Returns whether the batch has read the store, or has changed anything.
     pub(crate) fn has_looked(&self) -> bool {
         self.base.is_some() || !self.is_empty() || !self.created.is_empty()
     }
@@ -302,7 +302,7 @@ impl Changes {
         std::mem::take(&mut self.hidden)
     }
 
-    /// Whether the batch itself created the table.
+    /// Returns whether the batch itself created the table.
     pub(crate) fn has_created(&self, table: TableId) -> bool {
         self.created.iter().any(|created| created.id == table)
     }

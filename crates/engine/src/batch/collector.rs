@@ -257,18 +257,18 @@ impl ChunkCollector {
         self.pending.chunks.len() < before
     }
 
-    /// Whether rows of a table wait, or rows of any table are being encoded.
+    /// Returns whether rows of a table wait, or rows of any table are being encoded.
     pub(crate) fn has_waiting(&self, table: TableId) -> bool {
         self.running_jobs > 0 || self.writers.get(&table).is_some_and(|writer| writer.slices.byte_count() > 0)
     }
 
-    /// Whether rows wait, are being encoded, or have become chunks.
+    /// Returns whether rows wait, are being encoded, or have become chunks.
     pub(crate) fn has_rows(&self) -> bool {
         let waits = self.writers.values().any(|writer| writer.slices.byte_count() > 0);
         waits || self.running_jobs > 0 || !self.has_no_chunks()
     }
 
-    /// Whether there is neither a chunk in memory nor a stage.
+    /// Returns whether there is neither a chunk in memory nor a stage.
     pub(crate) fn has_no_chunks(&self) -> bool {
         self.pending.chunks.is_empty() && self.stage.is_none()
     }

@@ -219,7 +219,7 @@ impl Batch {
     }
 }
 
-/// Whether rows of one definition are rows of the other. Where identity columns continue does not matter.
+/// Returns whether rows of one definition are rows of the other. Where identity columns continue does not matter.
 fn has_same_columns(one: &TableDefinition, other: &TableDefinition) -> bool {
     let plain = |definition: &TableDefinition| -> Vec<Column> {
         definition.columns.iter().map(|column| Column { identity: None, sequence: None, ..column.clone() }).collect()

@@ -37,7 +37,7 @@ impl StageContents {
         &self.chunks
     }
 
-    /// Whether a chunk is staged. No visible chunk has the number of a staged one.
+    /// Returns whether a chunk is staged. No visible chunk has the number of a staged one.
     pub(crate) fn holds(&self, chunk: ChunkId) -> bool {
         self.chunks.contains(&chunk)
     }

@@ -135,7 +135,7 @@ impl RowReader<'_> {
         self.columns.get(position).ok_or_else(|| Error::usage(format!("the record has no column {}", position + 1)))
     }
 
-    /// Whether a value is NULL.
+    /// Returns whether a value is NULL.
     pub fn is_null(&self, position: usize) -> bool {
         self.columns.get(position).is_none_or(|column| column.is_null(self.row))
     }

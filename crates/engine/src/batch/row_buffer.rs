@@ -41,7 +41,7 @@ impl RowBuffer {
         }
     }
 
-    /// Whether rows have a time besides their record.
+    /// Returns whether rows have a time besides their record.
     #[inline]
     pub(crate) fn has_time(&self) -> bool {
         self.time.is_some()
@@ -60,7 +60,7 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// Whether the rows fill a chunk.
+    /// Returns whether the rows fill a chunk.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.row_count >= CHUNK_ROWS_MAX || self.text_bytes > CHUNK_TEXT_BYTES_MAX

@@ -51,7 +51,7 @@ pub(crate) fn require_stored(definition: &TableDefinition, column: &Column, text
         .with_hint(format!("cut them first: UPDATE ... SET {name} = rtrim({name})")))
 }
 
-/// Whether all texts are stored as they are.
+/// Returns whether all texts are stored as they are.
 fn are_stored(length: TextLength, texts: &ArrayRef) -> bool {
     let is_stored = |text: &str| length.stored(text).is_ok_and(|stored| stored.len() == text.len());
     texts.as_string::<i32>().iter().flatten().all(is_stored)

@@ -56,7 +56,7 @@ impl TimeRuns {
         Self::Runs(runs)
     }
 
-    /// Whether no row is earlier than the row before it.
+    /// Returns whether no row is earlier than the row before it.
     pub(crate) fn is_in_order(&self) -> bool {
         matches!(self, Self::Runs(runs) if runs.len() == 1)
     }

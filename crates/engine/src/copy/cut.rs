@@ -151,8 +151,8 @@ impl fmt::Debug for Cut {
 }
 
 impl Cut {
-    /// Whether all rows of a table are copied. Foreign keys that refer to another one are left out of the copy: their
-    /// rows may have no parents there.
+    /// Returns whether all rows of a table are copied. Foreign keys that refer to another one are left out of the copy:
+    /// their rows may have no parents there.
     pub(super) fn has_all_of(&self, name: &QualifiedName) -> bool {
         let is_whole = |table: &CutTable| table.range == TimeRange::ALL && name.is_of(&table.table.definition);
         self.tables.iter().any(is_whole)
@@ -268,7 +268,7 @@ impl Cut {
         hex::encode(&self.source)
     }
 
-    /// Whether it is read from the source store itself.
+    /// Returns whether it is read from the source store itself.
     pub(super) fn is_of_a_store(&self) -> bool {
         matches!(self.snapshot, CutSnapshot::Engine(_))
     }
@@ -296,7 +296,7 @@ impl Cut {
         &self.location
     }
 
-    /// Whether it has all tables of the source store.
+    /// Returns whether it has all tables of the source store.
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }

@@ -346,8 +346,8 @@ fn check_staged(snapshot: &dyn Snapshot, entry: &ChunkEntry) -> Result<()> {
     check_pages(&descriptor, &snapshot.read_pages(entry.id, &ids)?)
 }
 
-/// Whether a staged chunk has all its pages. Stages are not durable before their commit: a power cut may have destroyed
-/// pages of an interrupted copy.
+/// Returns whether a staged chunk has all its pages. Stages are not durable before their commit: a power cut may have
+/// destroyed pages of an interrupted copy.
 fn is_whole(staged: Option<&dyn Snapshot>, entry: &ChunkEntry) -> Result<bool> {
     let staged = staged.ok_or_else(|| Error::internal("a staged chunk has no stage"))?;
     match check_staged(staged, entry) {

@@ -82,7 +82,7 @@ fn row_count<'a>(snapshot: &ReadSnapshot, tables: impl Iterator<Item = &'a Table
 }
 
 impl VerifyReport {
-    /// Whether the check ended early because something could not be read.
+    /// Returns whether the check ended early because something could not be read.
     pub fn is_cut_short(&self) -> bool {
         Finding::is_incomplete(&self.findings)
     }

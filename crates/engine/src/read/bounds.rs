@@ -47,7 +47,7 @@ fn larger(a: Bound, b: Bound) -> Option<Bound> {
     is_below(&a, &b).map(|below| if below { b } else { a })
 }
 
-/// Whether one exact bound is below another. `None` for text, whose bounds are only prefixes.
+/// Returns whether one exact bound is below another. `None` for text, whose bounds are only prefixes.
 fn is_below(a: &Bound, b: &Bound) -> Option<bool> {
     match (a, b) {
         (Bound::Int(a), Bound::Int(b)) => Some(a < b),

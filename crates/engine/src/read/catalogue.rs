@@ -16,8 +16,8 @@ impl ReadSnapshot {
         }
     }
 
-    /// Whether a table is an unchanged copy of another store's table. Sealing, retention and refreshing rollups are
-    /// then left to that store.
+    /// Returns whether a table is an unchanged copy of another store's table. Sealing, retention and refreshing rollups
+    /// are then left to that store.
     pub fn is_unchanged_copy(&self, table: &Table) -> Result<bool> {
         is_unchanged_copy(self.inner.store.as_ref(), table)
     }

@@ -14,7 +14,7 @@ impl ReadSnapshot {
         self.inner.hidden.iter().find(|other| other.id == log)
     }
 
-    /// Whether a chunk is newer than a commit that knew all chunks up to `newest`.
+    /// Returns whether a chunk is newer than a commit that knew all chunks up to `newest`.
     pub(crate) fn is_later(&self, chunk: ChunkId, newest: ChunkId) -> bool {
         chunk.0 < 0 || chunk > newest || self.inner.staged.contains(&chunk)
     }

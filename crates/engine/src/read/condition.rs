@@ -126,7 +126,7 @@ impl Condition {
         }
     }
 
-    /// Whether the statistics of a chunk show that all of its rows match.
+    /// Returns whether the statistics of a chunk show that all of its rows match.
     pub(crate) fn matches_all(&self, definition: &TableDefinition, chunk: &ScanChunk) -> bool {
         let statistics = column_statistics(&chunk.descriptor, &definition.columns[self.predicate.column]);
         self.matching.is_none() && self.predicate.matches_all(&statistics, chunk.entry.row_count)
@@ -225,7 +225,7 @@ fn compare_all(operator: Comparison, array: &ArrayRef, with: ArrayRef) -> Result
     }?)
 }
 
-/// Whether the only value of an array is an empty text, or no bytes.
+/// Returns whether the only value of an array is an empty text, or no bytes.
 fn is_empty_string(array: &ArrayRef) -> bool {
     bounds_of_strings(array).is_some_and(|(starts, ends)| starts == ends)
 }
@@ -307,7 +307,7 @@ fn with_both_zeros(value: &Value, operator: Comparison) -> Vec<Value> {
     }
 }
 
-/// Whether a read filters exactly by a predicate, so that its rows need not be filtered again.
+/// Returns whether a read filters exactly by a predicate, so that its rows need not be filtered again.
 pub fn is_exact(predicate: &Predicate, column: &Column) -> bool {
     match predicate.operator {
         Comparison::IsNull | Comparison::IsNotNull => true,

@@ -49,7 +49,7 @@ impl LatestRows {
         order
     }
 
-    /// Whether a chunk of the scan can hold a row that is the latest of its series.
+    /// Returns whether a chunk of the scan can hold a row that is the latest of its series.
     pub fn can_add(&self, scan: &Scan, position: usize) -> bool {
         let Some(ScanChunk { entry, descriptor }) = scan.chunks().get(position) else { return false };
         // A chunk that is older than the column may have a value other than NULL in all of its rows.

@@ -44,7 +44,7 @@ impl Predicate {
         Self { column, operator, values: vec![value] }
     }
 
-    /// Whether a row of a chunk with these statistics can satisfy it.
+    /// Returns whether a row of a chunk with these statistics can satisfy it.
     pub(crate) fn can_match(&self, statistics: &ColumnStatistics, row_count: u32) -> bool {
         match self.operator {
             Comparison::IsNull => statistics.null_count > 0,
@@ -58,7 +58,7 @@ impl Predicate {
         }
     }
 
-    /// Whether every row of a chunk with these statistics satisfies it. False if the statistics do not show it.
+    /// Returns whether every row of a chunk with these statistics satisfies it. False if the statistics do not show it.
     pub(crate) fn matches_all(&self, statistics: &ColumnStatistics, row_count: u32) -> bool {
         let matches = |value: &Value| {
             sides_of(value, statistics).is_some_and(|(min, max)| match self.operator {
@@ -135,7 +135,7 @@ fn compare(bound: &Bound, value: &Value, side: BoundSide) -> Option<Ordering> {
     }
 }
 
-/// Whether a string satisfies a predicate. Predicates on mapped columns are evaluated once per string.
+/// Returns whether a string satisfies a predicate. Predicates on mapped columns are evaluated once per string.
 pub(crate) fn text_matches(text: &str, predicate: &Predicate) -> bool {
     let against = |wanted: fn(Ordering) -> bool| {
         predicate.values.iter().any(|value| match value {

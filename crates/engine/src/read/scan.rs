@@ -261,7 +261,7 @@ impl Scan {
         }
     }
 
-    /// Whether a requested column is mapped, and is returned as text.
+    /// Returns whether a requested column is mapped, and is returned as text.
     pub(crate) fn returns_strings(&self) -> bool {
         let is_mapped = |column: &usize| self.table.definition.columns[*column].map.is_some();
         self.request.columns.iter().zip(&self.as_indices).any(|(column, as_index)| is_mapped(column) && !as_index)
@@ -328,7 +328,7 @@ impl Scan {
         (0..self.chunks.len()).filter_map(move |position| self.read(position).transpose())
     }
 
-    /// Whether some rows of a chunk may be outside of the time range.
+    /// Returns whether some rows of a chunk may be outside of the time range.
     pub(crate) fn is_cut_by_range(&self, entry: &ChunkEntry) -> bool {
         self.table.definition.time.is_some() && !self.request.range.covers(entry.time_min, entry.time_max)
     }

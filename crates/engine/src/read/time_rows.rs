@@ -35,8 +35,8 @@ impl Scan {
         self.time_runs(chunk, time)?.adjacent(self.request().range, rows, || self.times(chunk, time))
     }
 
-    /// Whether the rows of a chunk are known to be in the order of time. To find out, all times would have to be read,
-    /// although a string may already show that no row matches.
+    /// Returns whether the rows of a chunk are known to be in the order of time. To find out, all times would have to
+    /// be read, although a string may already show that no row matches.
     pub(crate) fn is_in_order(&self, chunk: &ScanChunk, time: &Column) -> bool {
         let known = || self.snapshot.shared.cache.known_time_runs(chunk.descriptor.uid, time.column_type);
         self.has_runs(chunk) && known().is_some_and(|runs| runs.is_in_order())
@@ -51,7 +51,7 @@ impl Scan {
         self.snapshot.shared.cache.time_runs(chunk.descriptor.uid, time.column_type, find)
     }
 
-    /// Whether the runs of a chunk's times are kept in the cache.
+    /// Returns whether the runs of a chunk's times are kept in the cache.
     fn has_runs(&self, chunk: &ScanChunk) -> bool {
         self.request().use_cache && chunk.entry.row_count as usize >= time_runs::ROWS_MIN
     }

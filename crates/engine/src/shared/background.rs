@@ -68,7 +68,7 @@ impl Wakeups {
         (!state.over).then(|| std::mem::take(&mut state.woken))
     }
 
-    /// Whether the thread is to end.
+    /// Returns whether the thread is to end.
     pub(crate) fn are_over(&self) -> bool {
         self.state.lock().over
     }

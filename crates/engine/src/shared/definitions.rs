@@ -66,9 +66,9 @@ pub(crate) fn changed_meanwhile(table: &TableDefinition) -> Error {
     Error::new(ErrorKind::Conflict, message).with_hint("nothing was stored; look the table up again and retry")
 }
 
-/// Whether chunks encoded under an older definition are valid under the newer one. They are if a column was added,
-/// widened, renamed or dropped. They are not if a key, a CHECK, a foreign key, a NOT NULL or a length of texts was
-/// added, as their rows were not checked for it, or if a [copy](has_same_numbers) has replaced the table.
+/// Returns whether chunks encoded under an older definition are valid under the newer one. They are if a column was
+/// added, widened, renamed or dropped. They are not if a key, a CHECK, a foreign key, a NOT NULL or a length of texts
+/// was added, as their rows were not checked for it, or if a [copy](has_same_numbers) has replaced the table.
 pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> bool {
     let variety = |definition: &TableDefinition| {
         let has_query = [definition.view.is_some(), definition.rollup.is_some(), definition.materialized.is_some()];
@@ -93,14 +93,14 @@ pub(crate) fn takes_rows_of(new: &TableDefinition, old: &TableDefinition) -> boo
         && new.columns.iter().all(takes)
 }
 
-/// Whether numbers mean the same columns and indexes in two definitions of a table. A copy of an older state may have
-/// replaced the table in between, and later columns and indexes then get numbers that others had before. Each copy
-/// leaves another [`Origin`](atsdb_core::Origin).
+/// Returns whether numbers mean the same columns and indexes in two definitions of a table. A copy of an older state
+/// may have replaced the table in between, and later columns and indexes then get numbers that others had before. Each
+/// copy leaves another [`Origin`](atsdb_core::Origin).
 pub(crate) fn has_same_numbers(one: &TableDefinition, other: &TableDefinition) -> bool {
     one.origin == other.origin
 }
 
-/// Whether each value of a column of an enumerated type is one of the column as it is now.
+/// Returns whether each value of a column of an enumerated type is one of the column as it is now.
 fn has_labels_of(now: &Column, before: &Column) -> bool {
     match (&now.enumeration, &before.enumeration) {
         (Some(now), Some(before)) => before.labels.iter().all(|label| now.rank(label).is_some()),

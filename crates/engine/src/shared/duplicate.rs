@@ -7,7 +7,7 @@ use crate::shared::Shared;
 use atsdb_core::{BatchId, Change, ChunkId, CommitOutcome, Error, ErrorKind, TableId};
 
 impl Shared {
-    /// Whether a batch was refused only because it had been committed before.
+    /// Returns whether a batch was refused only because it had been committed before.
     pub(crate) fn is_duplicate_batch(&self, id: Option<&BatchId>, error: &Error) -> bool {
         let kinds = [
             ErrorKind::DuplicateKey,
@@ -19,7 +19,7 @@ impl Shared {
         id.is_some_and(|id| kinds.contains(&error.kind()) && self.has_committed(id))
     }
 
-    /// Whether a batch of this id, or one with a part of this id, is committed.
+    /// Returns whether a batch of this id, or one with a part of this id, is committed.
     pub(crate) fn has_committed(&self, id: &BatchId) -> bool {
         self.have_committed(std::slice::from_ref(id)) == [true]
     }

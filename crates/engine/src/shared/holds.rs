@@ -43,12 +43,12 @@ pub(crate) struct SealPermit<'a> {
 }
 
 impl Holds {
-    /// Whether there are holds.
+    /// Returns whether there are holds.
     pub(crate) fn any(&self, uptime: Duration) -> bool {
         self.lock().is_held(uptime)
     }
 
-    /// Whether a hold of this process needs the maintenance lease.
+    /// Returns whether a hold of this process needs the maintenance lease.
     pub(crate) fn need_lease(&self) -> bool {
         self.lock().leased > 0
     }

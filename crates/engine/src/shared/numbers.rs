@@ -167,7 +167,7 @@ impl HeldNumbers {
     }
 }
 
-/// Whether reserved numbers may be given under a definition: counting has not been restarted since.
+/// Returns whether reserved numbers may be given under a definition: counting has not been restarted since.
 fn is_valid(block: &NumberBlock, request: &NumberRequest) -> bool {
     let identity = &request.identity;
     if block.increment != identity.increment {

@@ -22,8 +22,8 @@ pub(crate) fn fingerprint<'a>(
     Ok(chunks.fold(XxHash3_64::oneshot(&json), u64::wrapping_add))
 }
 
-/// Whether a table is an unchanged copy. Its source does all maintenance: sealing the copy would only make the next
-/// copy transfer it again.
+/// Returns whether a table is an unchanged copy. Its source does all maintenance: sealing the copy would only make the
+/// next copy transfer it again.
 pub(crate) fn is_unchanged_copy(snapshot: &dyn Snapshot, table: &Table) -> Result<bool> {
     let Some(origin) = &table.definition.origin else { return Ok(false) };
     let Some(left) = origin.fingerprint else { return Ok(false) };

@@ -64,7 +64,7 @@ impl Preloaded {
         Self { bytes_max: bytes_max as u64, held: RwLock::default(), hits: AtomicU64::new(0) }
     }
 
-    /// Whether preloading is switched on.
+    /// Returns whether preloading is switched on.
     pub(crate) fn is_on(&self) -> bool {
         self.bytes_max > 0
     }
@@ -85,7 +85,7 @@ impl Preloaded {
         self.held.read().chunks.get(&chunk).map(|chunk| chunk.columns.clone()).unwrap_or_default()
     }
 
-    /// Whether the declarations of the tables differ from those at the last check.
+    /// Returns whether the declarations of the tables differ from those at the last check.
     pub(crate) fn has_changed(&self, tables: &[Table]) -> bool {
         let declared = tables.iter().filter_map(|table| Some((table.id, table.definition.preload?)));
         self.is_on() && !declared.eq(self.held.read().declared.iter().map(|(table, preload)| (*table, *preload)))

@@ -116,7 +116,7 @@ impl RowChecks {
 }
 
 impl CompiledChecks {
-    /// Whether they were compiled from what this definition says.
+    /// Returns whether they were compiled from what this definition says.
     fn are_of(&self, definition: &TableDefinition) -> bool {
         let own = self.columns.iter().map(|(id, name, of, mapped)| (*id, name.as_str(), *of, *mapped));
         self.checks == definition.checks

@@ -18,7 +18,7 @@ use atsdb_core::{
 };
 use std::sync::Arc;
 
-/// Whether a chunk is not in a slice of its table's present slice width.
+/// Returns whether a chunk is not in a slice of its table's present slice width.
 pub(crate) fn is_misplaced(definition: &TableDefinition, entry: &ChunkEntry) -> bool {
     let slice = definition.slice_of(entry.time_min);
     definition.time.is_some() && (entry.slice_start != slice.start || !slice.contains(entry.time_max))

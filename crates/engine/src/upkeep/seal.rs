@@ -290,7 +290,7 @@ impl<'a> WaitingSeals<'a> {
     }
 }
 
-/// Whether another writer has changed a slice or dropped its table.
+/// Returns whether another writer has changed a slice or dropped its table.
 fn is_conflict(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Conflict | ErrorKind::NotFound)
 }
@@ -369,9 +369,9 @@ impl ChunkMerger<'_> {
     }
 }
 
-/// Whether late rows are merged with the sealed chunks of their slice: if these are few compared with the late rows.
-/// Otherwise late rows become a separate sorted run, so that one of them does not rewrite a slice. Bytes count, too,
-/// because of text.
+/// Returns whether late rows are merged with the sealed chunks of their slice: if these are few compared with the late
+/// rows. Otherwise late rows become a separate sorted run, so that one of them does not rewrite a slice. Bytes count,
+/// too, because of text.
 fn belong_together(sealed: &[ChunkEntry], fresh: &[ChunkEntry]) -> bool {
     let rows = |entries: &[ChunkEntry]| entries.iter().map(|entry| u64::from(entry.row_count)).sum::<u64>();
     let bytes = |entries: &[ChunkEntry]| entries.iter().map(|entry| entry.byte_count).sum::<u64>();

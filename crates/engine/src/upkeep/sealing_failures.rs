@@ -41,7 +41,7 @@ impl SealingFailures {
         self.slices.remove(slice);
     }
 
-    /// Whether a slice with this newest chunk should be skipped now.
+    /// Returns whether a slice with this newest chunk should be skipped now.
     pub(crate) fn must_skip(&self, slice: &SliceKey, newest: ChunkId, now_ms: i64) -> bool {
         self.slices.get(slice).is_some_and(|failure| match failure.is_damage {
             true => failure.newest == newest,

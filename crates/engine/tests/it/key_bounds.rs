@@ -29,7 +29,7 @@ fn add_numbers(engine: &Engine, table: &Table, numbers: &[Option<i64>]) -> Resul
     add(engine, table, Arc::new(Int64Array::from(numbers.to_vec())))
 }
 
-/// Whether the rows of the table lack a key, for an index that is made just now.
+/// Returns whether the rows of the table lack a key, for an index that is made just now.
 fn is_new(engine: &Engine, table: &Table, value: KeyValue<'_>) -> bool {
     let mut batch = engine.batch(None);
     batch.key_index(table).unwrap().add(|_| value).unwrap()

@@ -9,7 +9,7 @@ use arrow::datatypes::{
 use atsdb_core::Result;
 use atsdb_core::time::{DAY_SECONDS, civil_from_days, format_date};
 
-/// Whether a type's zone is UTC or none, so that its values need no rules of a zone.
+/// Returns whether a type's zone is UTC or none, so that its values need no rules of a zone.
 pub(super) fn is_plain_zone(zone: Option<&str>) -> bool {
     matches!(zone, None | Some("UTC" | "utc" | "Z" | "+00:00" | "+0000" | "Etc/UTC"))
 }

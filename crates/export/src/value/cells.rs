@@ -35,7 +35,7 @@ impl Cells<'_> {
         self.kind
     }
 
-    /// Whether the value of a row is NULL.
+    /// Returns whether the value of a row is NULL.
     pub fn is_null(&self, row: usize) -> bool {
         self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
     }

@@ -13,7 +13,7 @@ const FILE_MARK: &[u8; 8] = b"ARROW1\0\0";
 /// The bytes that are read at once. A message that claims to be longer gets its memory as its bytes arrive.
 const READ_BYTES: u64 = 256 << 10;
 
-/// Whether a file begins as one of Arrow IPC: with the mark of a file, or with a message of a stream.
+/// Returns whether a file begins as one of Arrow IPC: with the mark of a file, or with a message of a stream.
 pub(crate) fn is_arrow(head: &[u8]) -> bool {
     /// The schema of a table is far shorter.
     const MESSAGE_BYTES_MAX: u32 = 64 << 20;

@@ -58,13 +58,13 @@ fn wider_element(element: &DataType) -> Option<DataType> {
     }
 }
 
-/// Whether a table has arrays of such elements.
+/// Returns whether a table has arrays of such elements.
 fn is_array_of_tables(element: &Field) -> bool {
     let is_read = read_as(element.data_type()).is_none();
     is_read && column_type_of(element).is_some_and(|(column_type, _)| ColumnType::array(column_type).is_some())
 }
 
-/// Whether a table has decimals with so many digits, and so many of them after the point.
+/// Returns whether a table has decimals with so many digits, and so many of them after the point.
 fn is_of_tables(precision: u8, scale: i8) -> bool {
     u8::try_from(scale).is_ok_and(|scale| ColumnType::decimal(precision, scale).is_some())
 }

@@ -5,9 +5,9 @@ use crate::csv::separator::Separator;
 use crate::records::Field;
 use crate::values::numbers::is_number;
 
-/// Whether blanks separate the fields of a text that has no other separator. Most of its lines have several blanks
-/// between two words, all have equally many words, most have a number, and the first one has names, or nothing but
-/// numbers.
+/// Returns whether blanks separate the fields of a text that has no other separator. Most of its lines have several
+/// blanks between two words, all have equally many words, most have a number, and the first one has names, or nothing
+/// but numbers.
 pub(super) fn is_aligned(blanks: Separator, text: &[u8]) -> bool {
     if !are_most_lines(text, |line| gap_count(line) > 0) {
         return false;
@@ -30,9 +30,9 @@ pub(super) fn is_aligned(blanks: Separator, text: &[u8]) -> bool {
     is_first_right && number_count * 2 > count
 }
 
-/// Whether the lines are aligned for people, with several gaps in most of them, but are no records. The texts of one
-/// column may have gaps, too: in quotes, or below its name. So the first line has gaps, or is a title of several words
-/// above an empty line.
+/// Returns whether the lines are aligned for people, with several gaps in most of them, but are no records. The texts
+/// of one column may have gaps, too: in quotes, or below its name. So the first line has gaps, or is a title of several
+/// words above an empty line.
 pub(super) fn is_drawn(text: &[u8]) -> bool {
     let mut lines = text.trim_ascii().split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.next().unwrap_or_default();
@@ -44,7 +44,7 @@ fn is_value(text: &[u8], field: &Field) -> bool {
     is_number(field.bytes(text))
 }
 
-/// Whether most of the first lines, empty ones aside, are such lines. One line is not enough.
+/// Returns whether most of the first lines, empty ones aside, are such lines. One line is not enough.
 fn are_most_lines(text: &[u8], is_such: impl Fn(&[u8]) -> bool) -> bool {
     let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     let (mut count, mut such_count) = (0, 0);

@@ -48,7 +48,7 @@ pub(crate) fn text_columns(cells: &[String]) -> Option<Vec<bool>> {
     (!columns.is_empty()).then_some(columns)
 }
 
-/// Whether the values of a type are texts; `None` if it is no type.
+/// Returns whether the values of a type are texts; `None` if it is no type.
 fn is_text_type(cell: &str) -> Option<bool> {
     let (name, arguments) = match cell.split_once('(') {
         Some((name, rest)) => (name, Some(rest.strip_suffix(')')?)),

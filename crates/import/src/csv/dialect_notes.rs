@@ -53,7 +53,7 @@ pub(super) fn single_column_note(text: &[u8], is_first_name: bool, is_text: bool
     is_worth_a_note.then(|| format!("there is one column, as no separator was found{first}{blanks}"))
 }
 
-/// Whether the first lines have equal numbers of words, several in each.
+/// Returns whether the first lines have equal numbers of words, several in each.
 fn has_words(text: &[u8]) -> bool {
     let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     let mut counts =

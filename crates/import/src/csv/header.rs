@@ -40,9 +40,9 @@ pub(crate) fn first_record(separator: Separator, text: &[u8]) -> (Vec<Field>, us
     (records.fields, end)
 }
 
-/// Whether the first record names the columns. It does if there is a text above numbers or times, or if it counts
-/// years or dates above other values; otherwise it does not if one of its fields is a number, a time or empty, or if it
-/// is a line of a log.
+/// Returns whether the first record names the columns. It does if there is a text above numbers or times, or if it
+/// counts years or dates above other values; otherwise it does not if one of its fields is a number, a time or empty,
+/// or if it is a line of a log.
 pub(crate) fn is_header(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
     let is_text = || {
         let kinds = kinds_of(text, head, nulls);
@@ -56,7 +56,7 @@ pub(crate) fn is_header(text: &[u8], head: &[Field], columns: &[Facts], nulls: &
 /// The maximum number of words in a line of a log before the end of its time.
 const LOG_WORDS: usize = 8;
 
-/// Whether a record is a single text with a time of day among its first words, with or without a date:
+/// Returns whether a record is a single text with a time of day among its first words, with or without a date:
 /// `Mar  1 12:30:05 host cron: start`, `ts=2024-03-01T12:30:05Z level=info`.
 pub(crate) fn is_of_log(text: &[u8], head: &[Field], nulls: &NullTexts) -> bool {
     let [field] = head else { return false };
@@ -70,7 +70,7 @@ pub(crate) fn is_of_log(text: &[u8], head: &[Field], nulls: &NullTexts) -> bool 
     words.any(is_time)
 }
 
-/// Whether a field is a date with a time of day, which names no column.
+/// Returns whether a field is a date with a time of day, which names no column.
 pub(crate) fn is_stamp(text: &[u8], field: Field, nulls: &NullTexts) -> bool {
     facts_of(text, field, nulls).kinds == kind::STAMP
 }
@@ -111,7 +111,7 @@ fn counts_above(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullText
     (least > 0 || most < 0) && (least.abs() - most.abs()).abs() <= 4
 }
 
-/// Whether there is a text above numbers, times or booleans.
+/// Returns whether there is a text above numbers, times or booleans.
 pub(crate) fn stands_above(text: &[u8], head: &[Field], columns: &[Facts], nulls: &NullTexts) -> bool {
     let typed = kind::NUMBERS | kind::TIMES | kind::BOOL | kind::COMMA | kind::THOUSANDS | kind::THOUSANDS_POINT;
     let is_above =
@@ -120,14 +120,14 @@ pub(crate) fn stands_above(text: &[u8], head: &[Field], columns: &[Facts], nulls
     kinds.iter().zip(columns).any(is_above) && has_name(text, head, &kinds)
 }
 
-/// Whether one of the texts of a record may name a column. Digits such as `03` are texts, and values without such a
-/// name.
+/// Returns whether one of the texts of a record may name a column. Digits such as `03` are texts, and values without
+/// such a name.
 fn has_name(text: &[u8], fields: &[Field], kinds: &[u16]) -> bool {
     let are_digits = |field: &Field| field.bytes(text).trim_ascii().iter().all(u8::is_ascii_digit);
     fields.iter().zip(kinds).any(|(field, own)| *own == kind::TEXT && !are_digits(field))
 }
 
-/// Whether a record has a text, and otherwise only texts and empty fields.
+/// Returns whether a record has a text, and otherwise only texts and empty fields.
 pub(crate) fn are_texts(text: &[u8], fields: &[Field], nulls: &NullTexts) -> bool {
     let kinds = kinds_of(text, fields, nulls);
     kinds.contains(&kind::TEXT) && kinds.iter().all(|own| matches!(*own, 0 | kind::TEXT))

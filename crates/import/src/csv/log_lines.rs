@@ -25,8 +25,8 @@ pub(crate) fn whole_lines(
     (is_open && has_quotes_as_usual && is_log()).then_some(Separator { byte: NO_SEPARATOR, ..separator })
 }
 
-/// Whether the first field is a text with a time among its words, and what follows is not separated evenly, or only by
-/// signs that texts contain.
+/// Returns whether the first field is a text with a time among its words, and what follows is not separated evenly, or
+/// only by signs that texts contain.
 fn has_log_words(separator: Separator, text: &[u8], first: &[Field], nulls: &NullTexts) -> bool {
     let Some(field) = first.first().filter(|field| !field.is_quoted()) else { return false };
     let is_text = kinds_of(text, &[*field], nulls) == [kind::TEXT];
@@ -34,14 +34,14 @@ fn has_log_words(separator: Separator, text: &[u8], first: &[Field], nulls: &Nul
     is_text && is_of_log(text, &[*field], nulls) && (matches!(separator.byte, b',' | b';') || !is_even())
 }
 
-/// Whether the first comma of the lines begins the fraction of a second, with three digits before other words:
+/// Returns whether the first comma of the lines begins the fraction of a second, with three digits before other words:
 /// `2024-03-01 12:30:05,123 INFO start`.
 fn has_fractions(text: &[u8]) -> bool {
     let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).take(LOOK_RECORDS);
     lines.next().is_some_and(|line| fraction(line) == Some(true)) && lines.all(|line| fraction(line) != Some(false))
 }
 
-/// Whether the comma after a line's first time of day begins a fraction; `None` without such a comma.
+/// Returns whether the comma after a line's first time of day begins a fraction; `None` without such a comma.
 fn fraction(line: &[u8]) -> Option<bool> {
     let comma = memchr::memchr(b',', line)?;
     let clock = line[..comma].last_chunk::<8>()?;

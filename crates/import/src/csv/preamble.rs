@@ -178,7 +178,8 @@ fn later_header(
     (first + 1..records.len().saturating_sub(1).min(TITLES_MAX)).find(is_header)
 }
 
-/// Whether the fields of a record may be the names of columns: they differ, and are not all in brackets, as units are.
+/// Returns whether the fields of a record may be the names of columns: they differ, and are not all in brackets, as
+/// units are.
 fn are_names(separator: Separator, text: &[u8]) -> bool {
     let (record, _) = separator.records(&text[..separator.first_end(text)], None);
     let fields = || record.fields.iter().map(|field| field.bytes(text).trim_ascii());
@@ -186,7 +187,7 @@ fn are_names(separator: Separator, text: &[u8]) -> bool {
     distinct.len() == record.fields.len() && !fields().all(|field| matches!(field.first(), Some(b'(' | b'[')))
 }
 
-/// Whether more than half of the fields of a record are empty, as of titles in files that spreadsheets write.
+/// Returns whether more than half of the fields of a record are empty, as of titles in files that spreadsheets write.
 fn is_mostly_empty(separator: Separator, text: &[u8]) -> bool {
     let (record, _) = separator.records(&text[..separator.first_end(text)], None);
     let empty = record.fields.iter().filter(|field| field.bytes(text).trim_ascii().is_empty()).count();
@@ -224,7 +225,7 @@ fn comments_end(text: &[u8], options: &Options, nulls: &NullTexts) -> usize {
     ends.iter().take_while(|line| is_other(line)).last().map_or(0, |(_, end)| *end)
 }
 
-/// Whether the first record is a header with a text above numbers or times.
+/// Returns whether the first record is a header with a text above numbers or times.
 fn stands_first(separator: Separator, records: &[u8], width: usize, options: &Options, nulls: &NullTexts) -> bool {
     let end = separator.first_end(records);
     let (head, _) = separator.records(&records[..end], None);

@@ -72,7 +72,8 @@ impl Separator {
         from + text[from..].iter().take_while(is_between).count()
     }
 
-    /// Whether the record has a field after the one that ends at `end`, and where that field or the next line starts.
+    /// Returns whether the record has a field after the one that ends at `end`, and where that field or the next line
+    /// starts.
     #[inline]
     fn after_field(self, text: &[u8], end: usize) -> (bool, usize) {
         if text.get(end) != Some(&self.byte) {
@@ -350,7 +351,7 @@ impl Separator {
         Cut { end, open }
     }
 
-    /// Whether a quote outside of quotes opens a field: it is the field's first byte but for blanks.
+    /// Returns whether a quote outside of quotes opens a field: it is the field's first byte but for blanks.
     fn opens(self, text: &[u8], quote: usize) -> bool {
         let before = &text[..quote];
         let before = if self.byte == b' ' { before } else { &before[..before.len() - trailing_blanks(before)] };

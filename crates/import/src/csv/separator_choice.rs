@@ -35,8 +35,8 @@ pub(crate) fn separator_for(text: &[u8], options: &Options) -> Separator {
     }
 }
 
-/// Whether fields are enclosed in single quotes: several open with one, all of these close with one, and none opens
-/// with a double quote.
+/// Returns whether fields are enclosed in single quotes: several open with one, all of these close with one, and none
+/// opens with a double quote.
 fn has_single_quotes(text: &[u8], delimiter: Option<u8>) -> bool {
     let is_end = |byte: Option<&u8>| match (byte, delimiter) {
         (None | Some(b'\n' | b'\r'), _) => true,
@@ -129,9 +129,9 @@ pub(crate) fn separators(text: &[u8]) -> Vec<u8> {
     separators
 }
 
-/// Whether commas are decimal ones, in numbers between semicolons: `1,5;2,5`. Most lines with a comma have semicolons,
-/// and there each comma is between two digits, and is the only one of its field. The line above the first of them is no
-/// header with commas, as above numbers and lists: `time,list`, `5,1;2`.
+/// Returns whether commas are decimal ones, in numbers between semicolons: `1,5;2,5`. Most lines with a comma have
+/// semicolons, and there each comma is between two digits, and is the only one of its field. The line above the first
+/// of them is no header with commas, as above numbers and lists: `time,list`, `5,1;2`.
 fn has_decimal_commas(text: &[u8]) -> bool {
     let is_decimal = |field: &[u8]| {
         let Some(comma) = memchr::memchr(b',', field) else { return true };
@@ -166,7 +166,7 @@ pub(crate) fn most_frequent(widths: &[usize]) -> Option<usize> {
     sorted.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).map(|run| run[0])
 }
 
-/// Whether every backslash of a text begins an escape that is in use.
+/// Returns whether every backslash of a text begins an escape that is in use.
 fn are_escapes(text: &[u8]) -> bool {
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'\\', rest) {

@@ -13,7 +13,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The number of bytes at the end of a block that are inspected again with the next block.
 const ABOVE_BYTES_MAX: usize = 64 << 10;
 
-/// Whether these are the fields of the header.
+/// Returns whether these are the fields of the header.
 fn is_header(text: &[u8], fields: &[Field], header: &[Vec<u8>]) -> bool {
     let Some((first, rest)) = fields.split_first().filter(|_| fields.len() == header.len()) else { return false };
     let first = first.bytes(text);
@@ -22,7 +22,7 @@ fn is_header(text: &[u8], fields: &[Field], header: &[Vec<u8>]) -> bool {
         && rest.iter().zip(&header[1..]).all(|(field, name)| field.bytes(text) == name)
 }
 
-/// Whether the first record of a text repeats the header. One field is not enough: it may be a value.
+/// Returns whether the first record of a text repeats the header. One field is not enough: it may be a value.
 pub(crate) fn begins_with_header(separator: Separator, text: &[u8], header: &[Vec<u8>]) -> bool {
     let record = &text[..separator.first_end(text)];
     let (read, _) = separator.records(record, None);
@@ -103,8 +103,8 @@ fn are_distinct(text: &[u8], fields: &[Field]) -> bool {
         .all(|(position, field)| fields[..position].iter().all(|other| other.bytes(text) != field.bytes(text)))
 }
 
-/// Whether a record with another number of fields may begin another table: it is after an empty line, and has nothing
-/// but texts.
+/// Returns whether a record with another number of fields may begin another table: it is after an empty line, and has
+/// nothing but texts.
 pub(crate) fn may_begin_table(separator: Separator, text: &[u8], start: usize, nulls: &NullTexts) -> bool {
     let record = &text[start..];
     let record = &record[..separator.first_end(record)];
@@ -113,7 +113,7 @@ pub(crate) fn may_begin_table(separator: Separator, text: &[u8], start: usize, n
     is_behind_empty_line(text, start) && !read.fields.is_empty() && are_texts()
 }
 
-/// Whether the line before a position is empty, and not the first one.
+/// Returns whether the line before a position is empty, and not the first one.
 fn is_behind_empty_line(text: &[u8], position: usize) -> bool {
     let before = &text[..position];
     before.ends_with(b"\n\n") || before.ends_with(b"\n\r\n")

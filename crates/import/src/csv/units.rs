@@ -50,13 +50,13 @@ pub(crate) fn unit_ends(
     ends
 }
 
-/// Whether a header begins as comments do, and names a column: `#time,v`.
+/// Returns whether a header begins as comments do, and names a column: `#time,v`.
 pub(crate) fn is_marked(name: &[u8]) -> bool {
     name.trim_ascii_start().strip_prefix(b"#").is_some_and(|rest| !rest.trim_ascii().is_empty())
 }
 
-/// Whether each field is the width of a column and the letter of its type, as RDB tables have them: `5s`, `20d`, `14n`.
-/// Those of the next record, at `next`, are not.
+/// Returns whether each field is the width of a column and the letter of its type, as RDB tables have them: `5s`,
+/// `20d`, `14n`. Those of the next record, at `next`, are not.
 fn are_widths_above(separator: Separator, text: &[u8], fields: &[Field], next: usize) -> bool {
     let is_width = |field: &[u8]| {
         let digits = field.split_last().filter(|(letter, _)| b"sdn".contains(letter));
@@ -78,9 +78,9 @@ pub(crate) fn units_note(data: &[u8], ends: &[usize]) -> Option<String> {
     })
 }
 
-/// Whether a record below the header has the units of the columns: it has only texts, some of them above numbers, and
-/// none above texts; and it is above times, with nothing there but a zone, something in brackets, or the name of the
-/// column in other words. Such a record has no time.
+/// Returns whether a record below the header has the units of the columns: it has only texts, some of them above
+/// numbers, and none above texts; and it is above times, with nothing there but a zone, something in brackets, or the
+/// name of the column in other words. Such a record has no time.
 fn are_units(text: &[u8], fields: &[Field], names: &[Vec<u8>], columns: &[Facts], nulls: &NullTexts) -> bool {
     const NUMBERS: u16 = kind::NUMBERS | kind::COMMAS;
     let is_only = |facts: &Facts, kinds: u16| facts.kinds != 0 && facts.kinds & !kinds == 0;
@@ -100,7 +100,7 @@ fn are_units(text: &[u8], fields: &[Field], names: &[Vec<u8>], columns: &[Facts]
         && kinds.iter().zip(columns).any(is_above_numbers)
 }
 
-/// Whether one of two texts has all words of the other, as `Full label` has those of `Label`.
+/// Returns whether one of two texts has all words of the other, as `Full label` has those of `Label`.
 fn are_same_words(a: &[u8], b: &[u8]) -> bool {
     let words = |text: &[u8]| -> Vec<String> {
         let lower = String::from_utf8_lossy(text).to_lowercase();

@@ -81,7 +81,7 @@ fn appended(text: &mut String, name: &str) -> Field {
     Field::quoted(start, text.len(), false)
 }
 
-/// Whether a name fits a pattern, in which `*` stands for any text.
+/// Returns whether a name fits a pattern, in which `*` stands for any text.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return same_name(pattern, name) };
     let (rest, name) = (rest.to_lowercase(), name.to_lowercase());

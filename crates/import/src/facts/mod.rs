@@ -212,7 +212,7 @@ impl Facts {
         self.observe_value(bytes, true, DateReading::default(), &mut DateMemory::default());
     }
 
-    /// Whether the value is nothing but text.
+    /// Returns whether the value is nothing but text.
     fn observe_value(
         &mut self,
         bytes: &[u8],
@@ -336,7 +336,7 @@ impl Facts {
         self.distinct.add_all(&other.distinct);
     }
 
-    /// Whether all values are whole numbers that may count a unit since the epoch.
+    /// Returns whether all values are whole numbers that may count a unit since the epoch.
     pub(crate) fn is_epoch_like(&self) -> bool {
         self.kinds & kind::NUMBERS != 0 && self.kinds & !(kind::INT | kind::LONG_INT | kind::FLOAT | kind::TIMES) == 0
     }
@@ -351,7 +351,7 @@ impl Facts {
         seconds.filter(|_| min.len() == max.len())
     }
 
-    /// Whether the values are days that are written as eight digits.
+    /// Returns whether the values are days that are written as eight digits.
     pub(crate) fn are_digit_days(&self) -> bool {
         self.kinds == kind::INT
             && self.digit_bounds().is_some()

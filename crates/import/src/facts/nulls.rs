@@ -93,18 +93,18 @@ impl NullTexts {
         if field.is_quoted() { None } else { self.find(field.bytes(text).trim_ascii()) }
     }
 
-    /// Whether the field of a text column is NULL where no words are kept.
+    /// Returns whether the field of a text column is NULL where no words are kept.
     #[inline]
     pub(crate) fn is_null_text(&self, field: Field, text: &[u8]) -> bool {
         self.null_text(field, text).is_some()
     }
 
-    /// Whether a text column may keep this one: it is a word, which may be a value.
+    /// Returns whether a text column may keep this one: it is a word, which may be a value.
     pub(crate) fn is_word(&self, number: usize) -> bool {
         number < self.word_count
     }
 
-    /// Whether a text column may keep some of them.
+    /// Returns whether a text column may keep some of them.
     pub(crate) fn have_words(&self) -> bool {
         self.word_count > 0
     }

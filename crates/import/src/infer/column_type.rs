@@ -67,7 +67,7 @@ pub(crate) fn text_unit(facts: &Facts) -> TimeUnit {
     if facts.second_digits > 6 { TimeUnit::Nanosecond } else { TimeUnit::Microsecond }
 }
 
-/// Whether both orders of day and month were seen.
+/// Returns whether both orders of day and month were seen.
 pub(crate) fn is_mixed(seen: u8) -> bool {
     seen & orders::DAY_FIRST != 0 && seen & orders::MONTH_FIRST != 0
 }
@@ -116,7 +116,7 @@ fn why_text(facts: &Facts) -> Option<String> {
     })
 }
 
-/// Whether a text is a number beyond the range of DOUBLE.
+/// Returns whether a text is a number beyond the range of DOUBLE.
 fn is_lost_number(text: &str) -> bool {
     let is_lost = text.parse::<f64>().is_ok_and(|value| value.is_infinite() || value == 0.0);
     is_lost && text.bytes().any(|byte| matches!(byte, b'1'..=b'9'))

@@ -43,7 +43,7 @@ impl NumberForms {
         }
     }
 
-    /// Whether the numbers have this form in a file.
+    /// Returns whether the numbers have this form in a file.
     pub(crate) fn has(&self, form: NumberForm) -> bool {
         self.of_files.contains(&form)
     }
@@ -70,7 +70,7 @@ fn sure_form(facts: &Facts, options: &Options) -> Option<NumberForm> {
     form(facts, options).filter(|form| *form != NumberForm::Point || !may_have_thousands(facts))
 }
 
-/// Whether a column has numbers with points that may all stand between thousands: `1.234`.
+/// Returns whether a column has numbers with points that may all stand between thousands: `1.234`.
 pub(crate) fn may_have_thousands(facts: &Facts) -> bool {
     facts.first_point.is_some() && !facts.has_decimal_point && facts.kinds & !(kind::INT | kind::FLOAT) == 0
 }

@@ -42,7 +42,7 @@ pub(crate) fn sign_note(seen: &SampleValue) -> Option<String> {
     ))
 }
 
-/// Whether a text is a number with this character between its thousands: `12,345,678`, `1,234.5`, `1 234,5`.
+/// Returns whether a text is a number with this character between its thousands: `12,345,678`, `1,234.5`, `1 234,5`.
 fn has_thousands(text: &str, separator: char) -> bool {
     let number = text.trim().trim_start_matches(['-', '+']);
     let is_point = |character: char| character == '.' || (character == ',' && separator != ',');

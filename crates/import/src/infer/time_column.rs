@@ -66,7 +66,7 @@ fn plain_name(name: &str) -> String {
     plain.chars().filter(|letter| letter.is_alphanumeric()).collect()
 }
 
-/// Whether a column of this name may be the time, or a part of it, whatever its type.
+/// Returns whether a column of this name may be the time, or a part of it, whatever its type.
 pub(crate) fn suggests_time(name: &str) -> bool {
     const PARTS: [&str; 6] = ["year", "month", "day", "hour", "minute", "second"];
     NAMES.contains(&plain_name(name).as_str()) || PARTS.iter().any(|part| name.eq_ignore_ascii_case(part))
@@ -128,7 +128,7 @@ pub(crate) fn choose(
     })))
 }
 
-/// Whether the values of a column are numbers that would be times if a name said so.
+/// Returns whether the values of a column are numbers that would be times if a name said so.
 fn may_count_time(facts: &Facts) -> bool {
     let are_numbers = facts.number_count > 0 && facts.number_count == facts.value_count;
     are_numbers && (facts.epoch_unit().is_some() || facts.digit_bounds().is_some())
@@ -165,7 +165,7 @@ pub(crate) fn first_unnamed(columns: &[Merged], row_count: u64, options: &Option
 const TIME_WORDS: [&str; 9] =
     ["time", "date", "datetime", "timestamp", "datum", "zeit", "uhrzeit", "zeitpunkt", "zeitstempel"];
 
-/// Whether one of the words of a name is a word for times: `MESS_DATUM`, `__REALTIME_TIMESTAMP`, `eventTime`.
+/// Returns whether one of the words of a name is a word for times: `MESS_DATUM`, `__REALTIME_TIMESTAMP`, `eventTime`.
 fn mentions_time(name: &str) -> bool {
     let (mut words, mut is_behind_small) = (String::with_capacity(name.len()), false);
     for letter in name.chars() {
@@ -213,12 +213,12 @@ pub(crate) fn requested(columns: &[Merged], options: &Options) -> Result<TimeCho
     }
 }
 
-/// Whether there are days among the values of a column, as dates or in eight digits.
+/// Returns whether there are days among the values of a column, as dates or in eight digits.
 fn has_days(facts: &Facts, options: &Options) -> bool {
     facts.kinds & kind::DATE != 0 || (facts.are_digit_days() && options.time_unit.is_none())
 }
 
-/// Whether the values of a column may be years.
+/// Returns whether the values of a column may be years.
 fn holds_years(column: &Merged) -> bool {
     let are_years = |(min, max): (i64, i64)| 1_000 <= min && max <= 3_000;
     column.facts.kinds == kind::INT && column.facts.int_bounds.is_some_and(are_years)

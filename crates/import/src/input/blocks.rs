@@ -95,7 +95,7 @@ impl<'a> BlockReader<'a> {
         })
     }
 
-    /// Whether all blocks were returned.
+    /// Returns whether all blocks were returned.
     pub(crate) fn is_done(&self) -> bool {
         self.is_at_end && self.carry.len() == self.above
     }

@@ -29,7 +29,7 @@ pub(crate) fn format_of(name: &str, head: &[u8]) -> Format {
     }
 }
 
-/// Whether the extension of a name is one of JSON.
+/// Returns whether the extension of a name is one of JSON.
 pub(crate) fn says_json(name: &str) -> bool {
     has_ending(name, &JSON)
 }
@@ -50,12 +50,12 @@ pub(crate) fn name_note(name: &str, format: Format, head: &[u8]) -> Option<Strin
     }
 }
 
-/// Whether a file that begins with these bytes has types of its own, and is not text.
+/// Returns whether a file that begins with these bytes has types of its own, and is not text.
 pub(crate) fn has_types(head: &[u8]) -> bool {
     head.starts_with(b"PAR1") || is_arrow(head)
 }
 
-/// Whether a name has one of these extensions, before that of a compression.
+/// Returns whether a name has one of these extensions, before that of a compression.
 fn has_ending(name: &str, endings: &[&str]) -> bool {
     let name = name.to_lowercase();
     let name = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
@@ -95,8 +95,8 @@ fn looks_like_json(head: &[u8]) -> bool {
     }
 }
 
-/// Whether a text begins with an object or array of JSON that ends its line, or goes on to the end of the text. No
-/// field of separated values does.
+/// Returns whether a text begins with an object or array of JSON that ends its line, or goes on to the end of the text.
+/// No field of separated values does.
 fn begins_with_json(head: &[u8]) -> bool {
     let head = without_mark(head);
     match json_text::first_nested(head) {
@@ -127,8 +127,8 @@ fn is_arrays(head: &[u8]) -> bool {
         || inside.first().is_some_and(is_value) && line.strip_suffix(b",").unwrap_or(line).ends_with(b"]")
 }
 
-/// Whether the first complete lines have the form `measurement,tag=value field=1,other="a" 1700000000`. If the first
-/// one has a time, half of them are enough: a line that does not have this form is then a mistake in it.
+/// Returns whether the first complete lines have the form `measurement,tag=value field=1,other="a" 1700000000`. If the
+/// first one has a time, half of them are enough: a line that does not have this form is then a mistake in it.
 fn is_line_protocol(head: &[u8]) -> bool {
     // A file of one line may lack its line break.
     let only = Some(head).filter(|_| whole_lines(head) == 0);

@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-/// Whether a text that begins so ends its lines with CR alone: there is one outside of quotes, and no LF. The last byte
-/// may be the first one of both.
+/// Returns whether a text that begins so ends its lines with CR alone: there is one outside of quotes, and no LF. The
+/// last byte may be the first one of both.
 pub(crate) fn ends_lines_with_cr(head: &[u8]) -> bool {
     let is_line_end = |first: usize| {
         let quote_count = memchr::memchr_iter(b'"', &head[..first]).count();

@@ -93,7 +93,7 @@ impl ParquetReader {
     }
 }
 
-/// Whether a type has intervals within lists or structures, which are not put together.
+/// Returns whether a type has intervals within lists or structures, which are not put together.
 pub(crate) fn has_inner_intervals(data_type: &DataType) -> bool {
     let is_or_has = |field: &Arc<Field>| is_interval(field.data_type()) || has_inner_intervals(field.data_type());
     match data_type {

@@ -32,7 +32,7 @@ fn is_comment(line: &str) -> bool {
     line.is_empty() || line.starts_with(['#', ';'])
 }
 
-/// Whether the first line is `[section]`, and all others are sections, too, or `name = value`, at least once.
+/// Returns whether the first line is `[section]`, and all others are sections, too, or `name = value`, at least once.
 fn are_sections(lines: &[&str]) -> bool {
     let is_word = |text: &str| {
         let word = text.trim();
@@ -48,8 +48,8 @@ fn are_sections(lines: &[&str]) -> bool {
         && lines.iter().all(|line| is_section(line) || is_setting(line))
 }
 
-/// Whether the lines are those of a document of YAML: after `---`, or keys, each of them once, with what belongs to
-/// them.
+/// Returns whether the lines are those of a document of YAML: after `---`, or keys, each of them once, with what
+/// belongs to them.
 fn is_yaml(lines: &[&str]) -> bool {
     let (is_marked, lines) = match lines {
         [first, rest @ ..] if first.trim_end() == "---" => (true, rest),

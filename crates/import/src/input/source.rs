@@ -391,7 +391,7 @@ impl ImportFile {
         Ok((Box::new(reader.take(end - start)), line))
     }
 
-    /// Whether its bytes must be decompressed, or converted to UTF-8 or other line ends.
+    /// Returns whether its bytes must be decompressed, or converted to UTF-8 or other line ends.
     pub(crate) fn is_converted(&self) -> bool {
         self.compression != Compression::None || self.encoding.is_some() || self.ends_with_cr
     }

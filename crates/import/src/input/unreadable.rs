@@ -85,14 +85,14 @@ fn unreadable_text(head: &[u8], is_json: bool) -> Option<(&'static str, &'static
     }
 }
 
-/// Whether nearly all bytes of one half of each pair, and nearly none of the other half, are zero.
+/// Returns whether nearly all bytes of one half of each pair, and nearly none of the other half, are zero.
 fn has_zero_in(head: &[u8], half: usize) -> bool {
     let zero_count = |half: usize| head.iter().skip(half).step_by(2).filter(|byte| **byte == 0).count();
     let pair_count = head.len() / 2;
     pair_count >= 4 && zero_count(half) * 10 > pair_count * 7 && zero_count(1 - half) * 10 < pair_count
 }
 
-/// Whether there are bytes of zero, and bytes that are not UTF-8. The last character may be cut off.
+/// Returns whether there are bytes of zero, and bytes that are not UTF-8. The last character may be cut off.
 fn is_binary(head: &[u8]) -> bool {
     let is_cut = |error: std::str::Utf8Error| error.error_len().is_none();
     head.contains(&0) && !std::str::from_utf8(head).map_or_else(is_cut, |_| true)
@@ -109,14 +109,14 @@ fn is_markup(head: &[u8]) -> bool {
     is_open && (memchr::memmem::find(head, b"</").is_some() || memchr::memmem::find(head, b"/>").is_some())
 }
 
-/// Whether the first line is a JSON text, a number, true, false or null.
+/// Returns whether the first line is a JSON text, a number, true, false or null.
 fn is_json_value(head: &[u8]) -> bool {
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or(head).trim_ascii();
     let is_text = line.len() > 1 && line.starts_with(b"\"") && line.ends_with(b"\"");
     is_text || matches!(line, b"true" | b"false" | b"null") || is_number(line)
 }
 
-/// Whether the first statement, after comments, is one of those that scripts and dumps begin with.
+/// Returns whether the first statement, after comments, is one of those that scripts and dumps begin with.
 fn is_sql(head: &[u8]) -> bool {
     const STARTS: [&str; 13] = [
         "create table ",
@@ -140,12 +140,12 @@ fn is_sql(head: &[u8]) -> bool {
         && STARTS.iter().any(|start| begins_with(first, start) && is_ended(first, start))
 }
 
-/// Whether a setting is a whole line: `set point;value` is a header.
+/// Returns whether a setting is a whole line: `set point;value` is a header.
 fn is_ended(line: &[u8], start: &str) -> bool {
     !matches!(start, "set " | "use " | "pragma ") || line.ends_with(b";")
 }
 
-/// Whether the comments at the beginning declare a metric: `# TYPE http_requests_total counter`.
+/// Returns whether the comments at the beginning declare a metric: `# TYPE http_requests_total counter`.
 fn is_metrics(head: &[u8]) -> bool {
     const KINDS: [&[u8]; 7] = [b"counter", b"gauge", b"histogram", b"summary", b"untyped", b"unknown", b"info"];
     let is_declaration = |line: &[u8]| {
@@ -157,7 +157,7 @@ fn is_metrics(head: &[u8]) -> bool {
     comments.any(is_declaration)
 }
 
-/// Whether the first two lines are the head of a table of Markdown, psql or mysql.
+/// Returns whether the first two lines are the head of a table of Markdown, psql or mysql.
 fn is_drawn_table(head: &[u8]) -> bool {
     let is_ruler =
         |line: &[u8]| line.iter().all(|byte| b"-+|: ".contains(byte)) && memchr::memmem::find(line, b"---").is_some();

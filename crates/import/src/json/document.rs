@@ -191,7 +191,7 @@ fn keyed_note(keyed: &KeyedObjects) -> String {
     )
 }
 
-/// Whether a document is a list of lists with nothing but objects in them, as far as its beginning shows:
+/// Returns whether a document is a list of lists with nothing but objects in them, as far as its beginning shows:
 /// `[[{"v": 1}, {"v": 2}], [{"v": 3}]]`. Some of the lists may be empty.
 fn has_lists_of_objects(head: &[u8]) -> bool {
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
@@ -229,7 +229,7 @@ fn objects_of_list(list: &[u8]) -> Option<(usize, &[u8])> {
     rest.is_empty().then_some((count, rest))
 }
 
-/// Whether the document has `"type": "FeatureCollection"` at its beginning.
+/// Returns whether the document has `"type": "FeatureCollection"` at its beginning.
 fn is_feature_collection(head: &[u8]) -> bool {
     let collection = memchr::memmem::find(head, b"\"FeatureCollection\"");
     let is_type = |at: usize| {

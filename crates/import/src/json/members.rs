@@ -87,7 +87,7 @@ fn path_inside<'a>(path: &'a str, name: &[u8]) -> Option<&'a str> {
     if inside.is_empty() { Some(inside) } else { inside.strip_prefix('.') }
 }
 
-/// Whether an object has a member [`KEY`].
+/// Returns whether an object has a member [`KEY`].
 fn has_key(object: &[u8]) -> bool {
     let (mut depth, mut position, mut expects_name) = (0_usize, 0, false);
     while let Some(byte) = object.get(position) {

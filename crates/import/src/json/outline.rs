@@ -247,7 +247,7 @@ impl Scanner {
         }
     }
 
-    /// Whether the document's first value ends here.
+    /// Returns whether the document's first value ends here.
     fn close(&mut self, byte: u8, position: u64) -> bool {
         if self.list_depth > 0 {
             self.list_depth -= 1;

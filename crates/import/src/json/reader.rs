@@ -118,7 +118,7 @@ impl Names {
         Self { documents: Arc::clone(documents), ..self }
     }
 
-    /// Whether the objects of a name stay text.
+    /// Returns whether the objects of a name stay text.
     pub(crate) fn is_document(&self, name: &str) -> bool {
         self.documents.iter().any(|document| same_name(document, name))
     }

@@ -181,7 +181,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether a column of the table gets the names of the files.
+    /// Returns whether a column of the table gets the names of the files.
     pub(crate) fn is_file_column(&self, name: &str) -> bool {
         self.file_column.as_ref().is_some_and(|file_column| same_name(file_column, name))
     }

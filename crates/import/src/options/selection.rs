@@ -11,12 +11,13 @@ pub(crate) fn flag_value(text: &str) -> String {
     if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// Whether the table itself gives numbers to a column that the files lack.
+/// Returns whether the table itself gives numbers to a column that the files lack.
 pub(crate) fn takes_numbers(column: &Column) -> bool {
     column.identity.is_some() || column.sequence.is_some()
 }
 
-/// Whether the table itself gives values to a column that the files lack: numbers, or what a default function returns.
+/// Returns whether the table itself gives values to a column that the files lack: numbers, or what a default function
+/// returns.
 pub(crate) fn takes_values(column: &Column) -> bool {
     takes_numbers(column) || column.default_function.is_some()
 }

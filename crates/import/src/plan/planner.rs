@@ -100,7 +100,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether the numbers of a column of a file are dates and times that are written as digits.
+    /// Returns whether the numbers of a column of a file are dates and times that are written as digits.
     fn are_digits(&self, file: usize, field: usize) -> bool {
         self.options.time_unit.is_none() && self.observed.files[file].columns[field].digit_bounds().is_some()
     }

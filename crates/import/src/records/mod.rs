@@ -70,7 +70,7 @@ impl Field {
         self.start & HIGH != 0
     }
 
-    /// Whether it is text because its writer marked it so, even if it looks like a number.
+    /// Returns whether it is text because its writer marked it so, even if it looks like a number.
     pub(crate) fn is_json_string(self) -> bool {
         self.start & LOW != 0
     }

@@ -181,7 +181,7 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// Whether a name is that of an entry, with or without its folders.
+/// Returns whether a name is that of an entry, with or without its folders.
 fn is_named(entry: &str, name: &str) -> bool {
     same_name(entry, name) || entry.rsplit('/').next().is_some_and(|last| same_name(last, name))
 }

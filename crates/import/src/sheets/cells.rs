@@ -54,7 +54,7 @@ pub(crate) fn borrowed(value: &Data) -> DataRef<'_> {
     }
 }
 
-/// Whether the text of a cell is how LibreOffice writes an error.
+/// Returns whether the text of a cell is how LibreOffice writes an error.
 pub(crate) fn is_error_text(text: &str) -> bool {
     let is_code = |code: &str| code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit());
     matches!(text, "#DIV/0!" | "#N/A" | "#NAME?" | "#NULL!" | "#NUM!" | "#REF!" | "#VALUE!")

@@ -21,7 +21,7 @@ pub(crate) enum Unpacked {
     Sheet(SheetText),
 }
 
-/// Whether a file that begins with these bytes has parts.
+/// Returns whether a file that begins with these bytes has parts.
 pub(crate) fn has_parts(head: &[u8]) -> bool {
     matches!(head, [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..]) || head.starts_with(COMPOUND)
 }

@@ -94,7 +94,7 @@ impl<'a> Workbook<'a> {
         Ok(Self { name: name.to_owned(), kind, merged, book, unknown_errors: BTreeMap::new() })
     }
 
-    /// Whether days count from 1904. In OpenDocument they are written as dates.
+    /// Returns whether days count from 1904. In OpenDocument they are written as dates.
     pub(crate) fn is_1904(&self) -> bool {
         match &self.book {
             Book::Xlsx(book) => book.has_1904_epoch(),

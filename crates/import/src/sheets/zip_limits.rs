@@ -32,7 +32,7 @@ pub(crate) struct PartScan {
     pub(crate) merge_count: u64,
 }
 
-/// Whether a part is held in memory as a whole.
+/// Returns whether a part is held in memory as a whole.
 pub(crate) fn is_held(entry: &str) -> bool {
     let entry = entry.to_lowercase();
     ["sharedstrings.xml", "sharedstrings.bin", "styles.xml", "styles.bin"].iter().any(|name| entry.ends_with(name))

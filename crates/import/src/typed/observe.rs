@@ -38,7 +38,7 @@ pub(crate) fn observe(sources: &[ImportFile], found: &mut [TypedColumn], for_que
     Ok(row_count)
 }
 
-/// Whether more values of a column can make it the time.
+/// Returns whether more values of a column can make it the time.
 fn may_be_time(column: &TypedColumn) -> bool {
     let is_text = column.merged.facts.kinds & kind::TEXT != 0;
     let is_number = column.merged.facts.kinds & !(kind::INT | kind::UINT) == 0;

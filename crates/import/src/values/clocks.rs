@@ -3,7 +3,7 @@
 use crate::values::numbers::significant_digits;
 use atsdb_core::time_text::{DateReading, TimeForms, clock};
 
-/// Whether a text is a time of day.
+/// Returns whether a text is a time of day.
 pub(crate) fn is_clock(bytes: &[u8]) -> bool {
     let forms = TimeForms::files(DateReading::default());
     let is_short = bytes.len() < 32 && bytes.first().is_some_and(u8::is_ascii_digit);

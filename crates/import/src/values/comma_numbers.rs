@@ -109,7 +109,7 @@ fn with_point(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(without_points.map(|byte| if *byte == b',' { b'.' } else { *byte }).collect())
 }
 
-/// Whether all points of a number without a comma may stand between thousands: `1.234`, `12.345.678`.
+/// Returns whether all points of a number without a comma may stand between thousands: `1.234`, `12.345.678`.
 pub(crate) fn has_thousands(bytes: &[u8]) -> bool {
     let digits = bytes.strip_prefix(b"-").or_else(|| bytes.strip_prefix(b"+")).unwrap_or(bytes);
     let mut groups = digits.split(|byte| *byte == b'.');

@@ -33,7 +33,7 @@ fn unit_of(text: &str) -> Option<&str> {
     (is_unit && is_plain()).then_some(unit)
 }
 
-/// Whether a text has a digit, and nothing but digits, signs, points and commas.
+/// Returns whether a text has a digit, and nothing but digits, signs, points and commas.
 fn is_written_number(text: &[u8]) -> bool {
     text.iter().any(u8::is_ascii_digit) && text.iter().all(|byte| byte.is_ascii_digit() || b"+-.,".contains(byte))
 }

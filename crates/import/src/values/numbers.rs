@@ -13,7 +13,7 @@ pub(crate) enum NumberText {
     Float(f64),
 }
 
-/// Whether digits (after a sign) begin with a zero that a number would lose: `007`, `00.5`.
+/// Returns whether digits (after a sign) begin with a zero that a number would lose: `007`, `00.5`.
 fn has_leading_zero(digits: &[u8]) -> bool {
     matches!(digits, [b'0', second, ..] if second.is_ascii_digit())
 }
@@ -55,7 +55,7 @@ fn signed(negative: bool, magnitude: u64) -> Option<i64> {
     if negative { 0_i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
 }
 
-/// Whether a plus precedes so many digits that the text is probably a telephone number, in which the plus has a
+/// Returns whether a plus precedes so many digits that the text is probably a telephone number, in which the plus has a
 /// meaning.
 fn is_telephone(bytes: &[u8]) -> bool {
     matches!(bytes, [b'+', digits @ ..] if digits.len() >= 7 && digits.iter().all(u8::is_ascii_digit))
@@ -136,12 +136,12 @@ pub(crate) fn any_f64(bytes: &[u8]) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
-/// Whether all digits before the exponent are zeros.
+/// Returns whether all digits before the exponent are zeros.
 fn is_zero(digits: &[u8]) -> bool {
     digits.iter().take_while(|byte| !matches!(byte, b'e' | b'E')).all(|byte| matches!(byte, b'0' | b'.'))
 }
 
-/// Whether a text has the form of a number of any size.
+/// Returns whether a text has the form of a number of any size.
 pub(crate) fn is_number(bytes: &[u8]) -> bool {
     let (_, digits) = split_sign(bytes);
     let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -154,7 +154,7 @@ pub(crate) fn is_number(bytes: &[u8]) -> bool {
     whole + fraction.saturating_sub(1) > 0 && (rest.is_empty() || is_exponent(rest)) || any_f64(bytes).is_some()
 }
 
-/// Whether a decimal number has more digits than a double keeps of any number: 17, without zeros at the ends.
+/// Returns whether a decimal number has more digits than a double keeps of any number: 17, without zeros at the ends.
 #[inline]
 pub(crate) fn is_rounded(bytes: &[u8]) -> bool {
     bytes.len() > 17 && has_many_digits(bytes)

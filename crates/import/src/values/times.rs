@@ -77,7 +77,7 @@ pub(crate) fn parse(bytes: &[u8], reading: DateReading) -> Option<TimeText> {
     })
 }
 
-/// Whether a month may be two successive years as well, as fiscal years and seasons are written: `2010-11`.
+/// Returns whether a month may be two successive years as well, as fiscal years and seasons are written: `2010-11`.
 pub(crate) fn may_be_two_years(month: &[u8]) -> bool {
     let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<u32>().ok();
     let [_, _, year @ .., b'-', tens, ones] = month else { return false };

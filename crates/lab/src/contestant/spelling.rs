@@ -138,7 +138,7 @@ impl Dialect {
         }
     }
 
-    /// Whether indexes are declared within CREATE TABLE, as MySQL's `KEY`.
+    /// Returns whether indexes are declared within CREATE TABLE, as MySQL's `KEY`.
     pub fn has_keys_in_tables(self) -> bool {
         matches!(self.family(), Family::Atsdb | Family::Mysql)
     }

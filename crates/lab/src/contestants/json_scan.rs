@@ -35,7 +35,7 @@ impl<'a> Scanner<'a> {
         found.is_some()
     }
 
-    /// Whether the value's name comes before another's, which may be missing.
+    /// Returns whether the value's name comes before another's, which may be missing.
     pub(super) fn comes_before(&self, name: &str, other: &str) -> bool {
         let place = |name: &str| self.rest.find(&format!("\"{name}\":"));
         place(name).is_some_and(|at| place(other).is_none_or(|other| at < other))

@@ -50,7 +50,7 @@ impl Sink for TableBatch {
     }
 }
 
-/// Whether the rows of a table are in memory.
+/// Returns whether the rows of a table are in memory.
 pub(super) fn is_in_memory(database: &Database, table: &str) -> Result<bool, Failure> {
     Ok(database.engine().table(table)?.definition.is_in_memory())
 }

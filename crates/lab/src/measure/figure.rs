@@ -23,7 +23,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Whether a larger figure is the better one.
+    /// Returns whether a larger figure is the better one.
     pub fn more_is_better(self) -> bool {
         matches!(self, Self::RowsPerSecond | Self::StatementsPerSecond | Self::PerSecond)
     }

@@ -107,7 +107,7 @@ impl Launch<'_> {
 }
 
 impl Running {
-    /// Whether the server still runs.
+    /// Returns whether the server still runs.
     pub(super) fn is_alive(&self) -> bool {
         process::is_alive(self.process)
     }

@@ -31,7 +31,7 @@ pub(crate) trait WorkspaceProgram {
     /// Its files cannot be written.
     fn command(&self, ports: Ports) -> Result<Vec<String>, Failure>;
 
-    /// Whether the server answers requests.
+    /// Returns whether the server answers requests.
     ///
     /// # Errors
     ///

@@ -33,7 +33,7 @@ impl Folder {
 /// Contestants with which the tests take many minutes longer.
 const SLOW: [&str; 4] = ["clickhouse", "questdb", "influxdb", "victoriametrics"];
 
-/// Whether a contestant is tested where it is installed. With `ATSDB_TEST_CONTESTANTS=all`, all are.
+/// Returns whether a contestant is tested where it is installed. With `ATSDB_TEST_CONTESTANTS=all`, all are.
 fn is_tested(name: &str) -> bool {
     let is_tested = !SLOW.contains(&name) || std::env::var_os("ATSDB_TEST_CONTESTANTS").is_some_and(|all| all == "all");
     if !is_tested {

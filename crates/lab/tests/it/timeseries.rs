@@ -116,7 +116,7 @@ fn hold() {
     std::thread::sleep(Duration::from_secs(600));
 }
 
-/// Whether a process runs that was started with this folder.
+/// Returns whether a process runs that was started with this folder.
 fn runs_on(folder: &Path) -> bool {
     let processes = std::fs::read_dir("/proc").expect("processes").flatten();
     let command = |process: std::fs::DirEntry| std::fs::read(process.path().join("cmdline")).unwrap_or_default();

@@ -59,7 +59,7 @@ pub(super) fn truth(holds: bool) -> f64 {
     f64::from(u8::from(holds))
 }
 
-/// Whether the operator trims histograms.
+/// Returns whether the operator trims histograms.
 pub(super) fn is_trim(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::TrimLower | BinaryOp::TrimUpper)
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The value of a step without a value. Arithmetic never yields these bits; they are compared as bits.
 pub(super) const GAP: f64 = f64::from_bits(STALE_BITS);
 
-/// Whether a step has no value.
+/// Returns whether a step has no value.
 pub(super) fn is_gap(value: f64) -> bool {
     value.to_bits() == STALE_BITS
 }

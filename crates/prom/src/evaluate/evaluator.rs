@@ -182,7 +182,7 @@ const OF_THE_TIME: [&str; 14] = [
     "absent_over_time",
 ];
 
-/// Whether an expression yields the same at each step: all its selectors are at fixed times.
+/// Returns whether an expression yields the same at each step: all its selectors are at fixed times.
 fn is_invariant(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Number(_) | ExprKind::Text(_) => true,

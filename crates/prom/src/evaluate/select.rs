@@ -343,7 +343,7 @@ fn unhinted(histogram: Arc<Histogram>) -> Arc<Histogram> {
     }
 }
 
-/// Whether a histogram is a stale marker, which ends its series.
+/// Returns whether a histogram is a stale marker, which ends its series.
 fn is_stale(histogram: &Histogram) -> bool {
     is_gap(histogram.sum)
 }

@@ -82,7 +82,7 @@ impl Evaluator<'_> {
         Ok(present(results))
     }
 
-    /// Whether any series can be chosen.
+    /// Returns whether any series can be chosen.
     fn check_param(&self, aggregate: &Aggregate, param: &[f64]) -> Result<bool> {
         let max = param.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let min = param.iter().copied().fold(f64::INFINITY, f64::min);
@@ -128,7 +128,8 @@ fn offset(labels: &Labels) -> f64 {
     hasher.finish() as f64 / u64::MAX as f64
 }
 
-/// Whether a ratio includes a series. A negative ratio includes the series that its positive complement leaves out.
+/// Returns whether a ratio includes a series. A negative ratio includes the series that its positive complement leaves
+/// out.
 fn is_in_ratio(ratio: f64, offset: f64) -> bool {
     if ratio >= 0.0 { offset < ratio } else { offset >= 1.0 + ratio }
 }

@@ -47,7 +47,7 @@ impl Histogram {
         Self { reset_hint, ..self }
     }
 
-    /// Whether both hold the same numbers, bit for bit. Empty buckets and hints do not matter.
+    /// Returns whether both hold the same numbers, bit for bit. Empty buckets and hints do not matter.
     pub(crate) fn same_as(&self, other: &Self) -> bool {
         let bits = |histogram: &Self| {
             let Self { zero_count, count, sum, .. } = histogram;
@@ -65,8 +65,8 @@ impl Histogram {
             && side(&self.negative) == side(&other.negative)
     }
 
-    /// Whether a counter was reset between a sample and this one: the hint says so, a number fell, or the layout
-    /// became finer, which happens only after a reset.
+    /// Returns whether a counter was reset between a sample and this one: the hint says so, a number fell, or the
+    /// layout became finer, which happens only after a reset.
     pub fn is_reset_after(&self, previous: &Self) -> bool {
         match self.reset_hint {
             ResetHint::Reset => return true,
@@ -106,7 +106,7 @@ impl Histogram {
     }
 }
 
-/// Whether a bucket holds less than before. Both lists are ascending.
+/// Returns whether a bucket holds less than before. Both lists are ascending.
 fn fell(now: &[(i32, f64)], before: &[(i32, f64)]) -> bool {
     let mut rest = now;
     before.iter().any(|(index, count)| {

@@ -83,14 +83,14 @@ impl Bucket {
         if value > 0.0 { (value_log - lower) / (upper - lower) } else { 1.0 - (value_log - upper) / (lower - upper) }
     }
 
-    /// Whether zero is inside or at a bound.
+    /// Returns whether zero is inside or at a bound.
     pub(super) fn touches_zero(&self) -> bool {
         self.lower <= 0.0 && self.upper >= 0.0
     }
 }
 
 impl Histogram {
-    /// Whether the boundaries are custom.
+    /// Returns whether the boundaries are custom.
     pub fn is_custom(&self) -> bool {
         self.schema == CUSTOM_SCHEMA
     }

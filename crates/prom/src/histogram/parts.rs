@@ -127,7 +127,7 @@ impl<C: Count> HistogramParts<C> {
         }
     }
 
-    /// Whether any number is infinite.
+    /// Returns whether any number is infinite.
     pub(crate) fn has_overflow(&self) -> bool {
         let counts = self.positive.iter().chain(&self.negative).map(|bucket| bucket.1);
         let mut all = counts.chain([self.zero_count, self.count, self.sum]).map(Count::value);

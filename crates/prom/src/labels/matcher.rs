@@ -62,7 +62,7 @@ impl Matcher {
         Self { name: name.into(), op: MatchOp::Equal, value: value.into(), regex: None }
     }
 
-    /// Whether a value satisfies the condition.
+    /// Returns whether a value satisfies the condition.
     pub fn matches(&self, value: &str) -> bool {
         match (&self.regex, self.op) {
             (_, MatchOp::Equal) => self.value == value,

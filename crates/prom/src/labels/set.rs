@@ -61,7 +61,7 @@ impl Labels {
         self.0.len()
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

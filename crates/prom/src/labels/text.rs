@@ -3,14 +3,15 @@
 /// The label that holds a metric's name.
 pub const METRIC_NAME: &str = "__name__";
 
-/// Whether a metric's name can be written before the braces. Other names are written as a quoted string inside them.
+/// Returns whether a metric's name can be written before the braces. Other names are written as a quoted string inside
+/// them.
 pub(super) fn is_plain_metric(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(|letter: char| letter.is_ascii_digit())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':')
 }
 
-/// Whether a label's name can be written without quotes.
+/// Returns whether a label's name can be written without quotes.
 fn is_plain_label(name: &str) -> bool {
     is_plain_metric(name) && !name.contains(':')
 }

@@ -136,7 +136,7 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// Whether neither is given.
+    /// Returns whether neither is given.
     pub fn is_none(&self) -> bool {
         self.at.is_none() && self.offset.is_none()
     }
@@ -203,7 +203,7 @@ impl BinaryOp {
         matches!(self, Self::And | Self::Or | Self::Unless)
     }
 
-    /// Whether the result has another meaning than the operands, so that the metric's name is dropped.
+    /// Returns whether the result has another meaning than the operands, so that the metric's name is dropped.
     pub fn changes_meaning(self) -> bool {
         matches!(self, Self::Add | Self::Sub | Self::Mul | Self::Div | Self::Mod | Self::Pow | Self::Atan2)
     }
@@ -309,7 +309,7 @@ impl AggregateOp {
         name.parse().ok()
     }
 
-    /// Whether the aggregation takes a parameter before the vector.
+    /// Returns whether the aggregation takes a parameter before the vector.
     pub fn has_param(self) -> bool {
         matches!(
             self,

@@ -80,7 +80,7 @@ impl Samples {
         self.times.len()
     }
 
-    /// Whether there are no samples.
+    /// Returns whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }

@@ -46,7 +46,7 @@ impl Exemplars {
         self.times.len()
     }
 
-    /// Whether the request has no exemplars.
+    /// Returns whether the request has no exemplars.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }

@@ -79,7 +79,7 @@ impl Histograms {
         self.times.len()
     }
 
-    /// Whether there are no histograms.
+    /// Returns whether there are no histograms.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }

@@ -81,7 +81,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// Whether everything can be stored.
+    /// Returns whether everything can be stored.
     pub fn is_empty(&self) -> bool {
         self.series == 0 && self.histograms == 0
     }

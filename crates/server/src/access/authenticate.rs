@@ -54,7 +54,7 @@ impl Access {
         (peer.is_local && !self.has_users()).then_some(Caller::ANYBODY)
     }
 
-    /// Whether there is a user with this name, or a token like this. The password is not checked.
+    /// Returns whether there is a user with this name, or a token like this. The password is not checked.
     pub(crate) fn knows(&self, credentials: &Credentials) -> bool {
         let owns = |token: &str| {
             self.of_session_token(token).is_some() || self.users().owner(&sha256(token.as_bytes())).is_some()

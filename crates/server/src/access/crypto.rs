@@ -38,7 +38,7 @@ pub(super) fn stretched(password: &[u8], salt: &[u8], iterations: u32) -> Hash {
     all
 }
 
-/// Whether two secrets are equal. The time it takes does not reveal where they differ.
+/// Returns whether two secrets are equal. The time it takes does not reveal where they differ.
 pub(super) fn same_secret(one: &[u8], other: &[u8]) -> bool {
     one.len() == other.len() && std::hint::black_box(difference(one, other)) == 0
 }

@@ -102,7 +102,7 @@ impl Access {
         }
     }
 
-    /// Whether there are users.
+    /// Returns whether there are users.
     pub(crate) fn has_users(&self) -> bool {
         !self.users().is_empty()
     }

@@ -46,7 +46,7 @@ impl Verifier {
         Self { iterations: ITERATIONS, salt, stored_key: key(b"stored key"), server_key: key(b"server key") }
     }
 
-    /// Whether it is the verifier of this password.
+    /// Returns whether it is the verifier of this password.
     pub(super) fn fits(&self, password: &str) -> bool {
         let found = Self::with_salt(password, &self.salt, self.iterations);
         same_secret(&found.stored_key, &self.stored_key)

@@ -63,7 +63,7 @@ impl OpenDatabase {
         self.name.as_deref()
     }
 
-    /// Whether the files of the database are still where they were opened.
+    /// Returns whether the files of the database are still where they were opened.
     pub(crate) fn has_store(&self) -> bool {
         self.state.database().engine().store().check_location().is_ok()
     }
@@ -148,7 +148,7 @@ impl Databases {
         self.0.slots.len()
     }
 
-    /// Whether databases are chosen by their names. Otherwise there is only one, which answers to every name.
+    /// Returns whether databases are chosen by their names. Otherwise there is only one, which answers to every name.
     pub(crate) fn have_names(&self) -> bool {
         self.0.slots.iter().any(|slot| slot.source.name.is_some())
     }
@@ -162,12 +162,12 @@ impl Databases {
         self.0.slots.iter().filter_map(|slot| slot.open.get())
     }
 
-    /// Whether the stores of all databases are open.
+    /// Returns whether the stores of all databases are open.
     pub(crate) fn are_all_open(&self) -> bool {
         self.0.slots.iter().all(|slot| slot.open.get().is_some())
     }
 
-    /// Whether some store is open and still where it was opened, or none could be opened yet.
+    /// Returns whether some store is open and still where it was opened, or none could be opened yet.
     pub(crate) fn has_a_store(&self) -> bool {
         self.opened().next().is_none() || self.opened().any(OpenDatabase::has_store)
     }

@@ -70,7 +70,7 @@ impl Flight {
     }
 }
 
-/// Whether a statement with rows may change something.
+/// Returns whether a statement with rows may change something.
 fn may_change(prepared: &Prepared) -> bool {
     let returns = || prepared.statement().text().to_ascii_uppercase().contains("RETURNING");
     prepared.permission() != Permission::Read || verb_of(prepared.statement().text()) == "WITH" && returns()

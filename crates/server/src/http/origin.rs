@@ -43,7 +43,7 @@ fn problem(authority: Option<&str>, headers: &HeaderMap, has_users: bool) -> Opt
     (!is_own).then_some(FOREIGN_PAGE)
 }
 
-/// Whether a host is an IP address or `localhost`. No one else can make these resolve to this machine.
+/// Returns whether a host is an IP address or `localhost`. No one else can make these resolve to this machine.
 fn is_of_this_machine(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,

@@ -32,7 +32,7 @@ pub(crate) trait GroupWriter: Send + Sync + 'static {
     /// The size of a request in bytes.
     fn byte_count(request: &Self::Request) -> usize;
 
-    /// Whether a request must have its own commit.
+    /// Returns whether a request must have its own commit.
     fn stands_alone(request: &Self::Request) -> bool;
 
     /// Stores the rows of requests in one commit, and reports on each of them. All are durable when this returns; after

@@ -69,7 +69,7 @@ fn send(file: &'static PageFile, headers: &HeaderMap) -> Response {
     (common, media_type, file.bytes).into_response()
 }
 
-/// Whether a header names a value among others.
+/// Returns whether a header names a value among others.
 fn lists(headers: &HeaderMap, name: HeaderName, value: &str) -> bool {
     let texts = headers.get_all(name).into_iter().filter_map(|text| text.to_str().ok());
     let mut parts = texts.flat_map(|text| text.split(','));

@@ -45,7 +45,7 @@ impl KeptRows {
         Ok(Self { columns, kept })
     }
 
-    /// Whether a query of the store still computes some.
+    /// Returns whether a query of the store still computes some.
     pub(in crate::pg) fn is_of_store(&self) -> bool {
         matches!(self.kept, RowStorage::Store { rest: Some(_), .. })
     }

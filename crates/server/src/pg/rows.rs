@@ -80,7 +80,7 @@ impl RowSource {
         (self.columns, self.source)
     }
 
-    /// Whether a query of the store computes them.
+    /// Returns whether a query of the store computes them.
     pub(in crate::pg) fn is_of_store(&self) -> bool {
         matches!(self.source, RowOrigin::Store { .. })
     }

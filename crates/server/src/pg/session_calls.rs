@@ -211,7 +211,7 @@ fn end_of_brackets<'a>(words: &mut Words<'a>) -> Option<&'a str> {
     }
 }
 
-/// Whether an expression, or several with commas between them, depend on no column.
+/// Returns whether an expression, or several with commas between them, depend on no column.
 fn is_constant(text: &str) -> bool {
     let (mut words, mut is_type) = (Words::new(text), false);
     while let Some(word) = words.next() {
@@ -231,12 +231,12 @@ fn is_constant(text: &str) -> bool {
     true
 }
 
-/// Whether a type is one of the names of objects: `regclass` and similar types.
+/// Returns whether a type is one of the names of objects: `regclass` and similar types.
 fn is_named(type_name: &str) -> bool {
     known::by_name(type_name).is_some_and(|known| known::is_named(known.id))
 }
 
-/// Whether a column of a list ends before this word.
+/// Returns whether a column of a list ends before this word.
 fn ends_column(next: Option<&Word>) -> bool {
     const ENDS: [&str; 10] =
         ["from", "where", "group", "having", "order", "limit", "union", "except", "intersect", "window"];
@@ -247,7 +247,7 @@ fn ends_column(next: Option<&Word>) -> bool {
     }
 }
 
-/// Whether [`literal`] writes values of this type without a loss. Casts to other types are left to the store.
+/// Returns whether [`literal`] writes values of this type without a loss. Casts to other types are left to the store.
 fn keeps_its_form(id: u32) -> bool {
     let is_plain =
         matches!(id, known::BOOL | known::INT2 | known::INT4 | known::INT8 | known::OID | known::TEXT | known::NAME);

@@ -123,7 +123,7 @@ impl Sessions {
 }
 
 impl SessionRegistration {
-    /// Whether the session was ended, and waiting for that.
+    /// Returns whether the session was ended, and waiting for that.
     pub(in crate::pg) fn termination(&self) -> Termination {
         Termination(self.ended.clone())
     }
@@ -147,7 +147,7 @@ impl Drop for SessionRegistration {
 }
 
 impl Termination {
-    /// Whether the session was ended.
+    /// Returns whether the session was ended.
     pub(in crate::pg) fn is_requested(&self) -> bool {
         *self.0.borrow()
     }

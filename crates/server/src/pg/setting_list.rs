@@ -40,7 +40,7 @@ impl KnownSetting {
         KNOWN.iter().find(|known| known.name.eq_ignore_ascii_case(name))
     }
 
-    /// Whether SET can change the setting in a session.
+    /// Returns whether SET can change the setting in a session.
     pub(super) fn is_changeable(&self) -> bool {
         matches!(self.context, "user" | "superuser")
     }
@@ -78,7 +78,7 @@ impl KnownSetting {
     }
 }
 
-/// Whether a text is a number, which may have a unit.
+/// Returns whether a text is a number, which may have a unit.
 fn is_number(text: &str) -> bool {
     const UNITS: [&str; 11] = ["B", "kB", "MB", "GB", "TB", "us", "ms", "s", "min", "h", "d"];
     let text = text.trim();

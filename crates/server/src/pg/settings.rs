@@ -177,7 +177,7 @@ impl Settings {
         Ok(changed)
     }
 
-    /// Whether a transaction has begun.
+    /// Returns whether a transaction has begun.
     pub(in crate::pg) fn in_transaction(&self) -> bool {
         self.before.is_some()
     }

@@ -270,7 +270,7 @@ impl SeriesSource for StoreSource<'_> {
     }
 }
 
-/// Whether two selectors have the same conditions in the same order.
+/// Returns whether two selectors have the same conditions in the same order.
 fn are_same(some: &[Matcher], others: &[Matcher]) -> bool {
     fn condition(matcher: &Matcher) -> (&str, MatchOp, &str) {
         (&matcher.name, matcher.op, &matcher.value)

@@ -34,7 +34,7 @@ impl Encoding {
     }
 }
 
-/// Whether an entry of the header accepts an encoding: `NAME`, or `NAME;q=WEIGHT` with a weight above 0.
+/// Returns whether an entry of the header accepts an encoding: `NAME`, or `NAME;q=WEIGHT` with a weight above 0.
 fn is_accepted(entry: &str, name: &str) -> bool {
     let (named, weight) = entry.split_once(';').unwrap_or((entry, "q=1"));
     let weight = weight.trim().strip_prefix("q=").and_then(|weight| weight.parse::<f64>().ok());

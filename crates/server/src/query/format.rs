@@ -44,8 +44,8 @@ impl Format {
         }
     }
 
-    /// Whether an answer is text that is worth compressing. The page shows rows of `Table` as they come, and the others
-    /// compress by themselves or are read on fast networks.
+    /// Returns whether an answer is text that is worth compressing. The page shows rows of `Table` as they come, and
+    /// the others compress by themselves or are read on fast networks.
     pub(crate) fn is_compressible(self) -> bool {
         matches!(self, Self::Json | Self::Ndjson | Self::Csv)
     }

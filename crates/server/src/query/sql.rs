@@ -167,7 +167,7 @@ fn begin_answer(
     Ok((answer, first))
 }
 
-/// Whether a statement changes rows, or may do so in its WITH clause.
+/// Returns whether a statement changes rows, or may do so in its WITH clause.
 fn may_change(text: &str) -> bool {
     match verb_of(text).as_str() {
         "SELECT" | "WITH" if is_select_into(text) => true,

@@ -96,7 +96,7 @@ impl<W: Write> ResultWriter for TableWriter<W> {
     }
 }
 
-/// Whether values may have more digits than a float.
+/// Returns whether values may have more digits than a float.
 fn may_be_wide(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Int64 | DataType::UInt64) || data_type.is_decimal()
 }

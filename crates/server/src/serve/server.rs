@@ -110,7 +110,7 @@ impl Listening {
         Ok(Self { pg, http, grpc, tls, collector, options })
     }
 
-    /// Whether other machines can reach an address. If so, every database must have users.
+    /// Returns whether other machines can reach an address. If so, every database must have users.
     pub fn is_outside(&self) -> bool {
         [&self.pg, &self.http, &self.grpc].into_iter().flatten().any(|listener| outside_address(listener).is_some())
     }

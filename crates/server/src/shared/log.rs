@@ -112,7 +112,7 @@ impl Log {
         self.0.options.slow.filter(|_| self.writes(LogLevel::Warn))
     }
 
-    /// Whether a level is logged.
+    /// Returns whether a level is logged.
     pub(crate) fn writes(&self, level: LogLevel) -> bool {
         level <= self.0.options.level
     }

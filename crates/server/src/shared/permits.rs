@@ -207,7 +207,7 @@ impl Drop for StatementPermit {
 }
 
 impl HeldState {
-    /// Whether the statement runs without a permit.
+    /// Returns whether the statement runs without a permit.
     fn lacks_permit(&self) -> bool {
         self.wait_count == 0 && !self.has_ended && self.permit.is_none()
     }

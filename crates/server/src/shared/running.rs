@@ -171,7 +171,7 @@ impl Running {
 }
 
 impl ListedStatement {
-    /// Whether it was cancelled, possibly between two of its parts.
+    /// Returns whether it was cancelled, possibly between two of its parts.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)
     }

@@ -18,8 +18,8 @@ fn get(address: SocketAddr, path: &str) -> String {
     answer
 }
 
-/// Whether somebody listens at an address. A connection to a free port may get the same port for its own end: then it
-/// is connected to itself.
+/// Returns whether somebody listens at an address. A connection to a free port may get the same port for its own end:
+/// then it is connected to itself.
 fn listens(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_ok_and(|stream| stream.local_addr().ok() != stream.peer_addr().ok())
 }

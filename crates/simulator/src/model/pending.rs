@@ -78,7 +78,7 @@ impl Appender {
         true
     }
 
-    /// Whether its table still has the definition with which the appender was opened.
+    /// Returns whether its table still has the definition with which the appender was opened.
     pub(crate) fn is_present(&self, database: &Database) -> bool {
         database.by_uid(self.pending.table).is_some_and(|table| table.defined == self.pending.defined)
     }

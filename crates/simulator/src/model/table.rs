@@ -44,12 +44,12 @@ impl TableModel {
         Self { uid: number(), definition, rows: Vec::new(), added: 0, rewritten: 0, defined: 0 }
     }
 
-    /// Whether its rows are in the memory of processes.
+    /// Returns whether its rows are in the memory of processes.
     pub(crate) fn is_in_memory(&self) -> bool {
         self.definition.is_in_memory()
     }
 
-    /// Whether it has not been changed since it was in this state.
+    /// Returns whether it has not been changed since it was in this state.
     pub(crate) fn is_as(&self, before: &Self) -> bool {
         (self.added, self.rewritten, self.defined) == (before.added, before.rewritten, before.defined)
     }
@@ -59,13 +59,14 @@ impl TableModel {
         self.defined += 1;
     }
 
-    /// Whether a row has NULL in a column that does not allow it.
+    /// Returns whether a row has NULL in a column that does not allow it.
     pub(crate) fn lacks_value(&self, cells: &BTreeMap<u16, Option<i64>>) -> bool {
         let is_null = |column: &Column| !column.nullable && cells.get(&column.id.0).copied().flatten().is_none();
         self.definition.columns.iter().any(is_null)
     }
 
-    /// Whether a row is refused: it has NULL in a column that does not allow it, or violates the CHECK constraint.
+    /// Returns whether a row is refused: it has NULL in a column that does not allow it, or violates the CHECK
+    /// constraint.
     pub(crate) fn refuses(&self, cells: &BTreeMap<u16, Option<i64>>) -> bool {
         self.lacks_value(cells) || violates(&self.definition, cells)
     }
@@ -141,7 +142,7 @@ impl TableModel {
     }
 }
 
-/// Whether a row violates the CHECK constraint of its table.
+/// Returns whether a row violates the CHECK constraint of its table.
 pub(crate) fn violates(definition: &TableDefinition, cells: &BTreeMap<u16, Option<i64>>) -> bool {
     shape::violates(definition, |wanted| {
         let column = definition.columns.iter().find(|column| kind(column) == wanted)?;

@@ -30,7 +30,7 @@ pub(crate) const NAMES: [&str; 10] = [
     "importer-0",
 ];
 
-/// Whether a worker may be killed at any moment. The importer requests its kills.
+/// Returns whether a worker may be killed at any moment. The importer requests its kills.
 pub(crate) fn is_killed(name: &str) -> bool {
     !["writer-0", "changer-0", "reader-0", "importer-0"].contains(&name)
 }

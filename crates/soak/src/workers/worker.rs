@@ -26,7 +26,7 @@ impl Worker {
         self.name.bytes().last().map_or(0, |digit| u64::from(digit - b'0'))
     }
 
-    /// Whether the driver has asked all workers to stop.
+    /// Returns whether the driver has asked all workers to stop.
     pub(super) fn is_over(&self) -> bool {
         self.folder.join("stop").exists()
     }

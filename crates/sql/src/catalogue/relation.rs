@@ -48,7 +48,7 @@ pub(crate) struct Relation {
 }
 
 impl Relation {
-    /// Whether it lists columns, including those of views.
+    /// Returns whether it lists columns, including those of views.
     pub(super) fn lists_columns(&self) -> bool {
         self.name == "columns"
     }
@@ -110,7 +110,7 @@ impl<'a> RelationRequest<'a> {
         Self { snapshot, columns, view_columns, bytes: OnceCell::new() }
     }
 
-    /// Whether one of these columns is read.
+    /// Returns whether one of these columns is read.
     pub(super) fn wants(&self, columns: &[&str]) -> bool {
         columns.iter().any(|column| self.columns.contains(column))
     }

@@ -64,7 +64,7 @@ impl Constraints {
         Ok(())
     }
 
-    /// Whether nothing was declared.
+    /// Returns whether nothing was declared.
     pub(crate) fn is_empty(&self) -> bool {
         let has_no_condition = self.checks.is_empty() && self.references.is_empty();
         self.primary.is_none() && self.unique.is_empty() && self.indexes.is_empty() && has_no_condition

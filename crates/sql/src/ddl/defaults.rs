@@ -49,7 +49,7 @@ pub(crate) fn set_default(column: &mut Column, expression: &Expr) -> Result<()> 
     Ok(())
 }
 
-/// Whether PostgreSQL assigns the function's result to a column of another type than that of the result.
+/// Returns whether PostgreSQL assigns the function's result to a column of another type than that of the result.
 fn is_assignable(function: DefaultFunction, to: ColumnType) -> bool {
     let has_time_of_day = !matches!(function, DefaultFunction::CurrentDate | DefaultFunction::GenRandomUuid);
     to == ColumnType::Text || (to == ColumnType::Time && has_time_of_day)
@@ -106,15 +106,15 @@ fn function_of_default(of: ColumnType, expression: &Expr) -> Option<DefaultFunct
     }
 }
 
-/// Whether an expression is the name of UTC, and the column one of times.
+/// Returns whether an expression is the name of UTC, and the column one of times.
 fn is_utc_of_time(of: ColumnType, zone: &Expr) -> bool {
     let is_utc = |text: &str| ["utc", "etc/utc", "gmt", "z"].iter().any(|name| text.eq_ignore_ascii_case(name));
     matches!(of, ColumnType::Timestamp(_))
         && matches!(literal(zone), Some(Literal::Text(text)) if is_utc(text.as_ref()))
 }
 
-/// Whether a column has no more digits after the seconds than `CURRENT_TIMESTAMP(digits)`: times are rounded to those
-/// of the column.
+/// Returns whether a column has no more digits after the seconds than `CURRENT_TIMESTAMP(digits)`: times are rounded to
+/// those of the column.
 fn keeps_digits(of: ColumnType, digits: &Expr) -> bool {
     let (ColumnType::Timestamp(unit), Some(Literal::Number(digits))) = (of, literal(digits)) else { return false };
     digits.parse().is_ok_and(|digits: usize| digits >= unit.fraction_digits())

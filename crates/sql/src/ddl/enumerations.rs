@@ -197,7 +197,7 @@ pub(crate) fn check_default(column: &Column) -> Result<()> {
     }
 }
 
-/// Whether a condition names a type, in a cast.
+/// Returns whether a condition names a type, in a cast.
 pub(crate) fn names_type(condition: &str, type_name: &str) -> bool {
     let Ok(condition) = parse_condition(condition) else { return false };
     let is_it = |name: &ObjectName| {

@@ -20,7 +20,7 @@ const STORAGE_PARAMETERS: [&str; 5] =
 
 const AUTOVACUUM: &str = "autovacuum_";
 
-/// Whether an option of a table is one of PostgreSQL's storage parameters, which are ignored.
+/// Returns whether an option of a table is one of PostgreSQL's storage parameters, which are ignored.
 pub fn is_storage_parameter(name: &str) -> bool {
     let has_prefix = name.get(..AUTOVACUUM.len()).is_some_and(|start| same_name(start, AUTOVACUUM));
     has_prefix || STORAGE_PARAMETERS.iter().any(|known| same_name(known, name))
@@ -201,7 +201,7 @@ impl TableOptions {
         Ok(self)
     }
 
-    /// Whether they name the time, or say that there is none.
+    /// Returns whether they name the time, or say that there is none.
     pub(super) fn names_time(&self) -> bool {
         self.time.is_some()
     }
@@ -264,7 +264,7 @@ fn check_unit(definition: &TableDefinition, name: &str, unit: Option<TimeUnit>) 
 /// The names that make a column the time of its table.
 const NAMES_OF_TIME: [&str; 3] = ["time", "timestamp", "ts"];
 
-/// Whether a column of this name is the time of its table if its type can be one.
+/// Returns whether a column of this name is the time of its table if its type can be one.
 pub(super) fn is_name_of_time(name: &str) -> bool {
     NAMES_OF_TIME.iter().any(|known| same_name(known, name))
 }

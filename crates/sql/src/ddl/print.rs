@@ -224,7 +224,7 @@ fn options_of(definition: &TableDefinition) -> Vec<(&'static str, String)> {
     options
 }
 
-/// Whether a name that is a keyword is read as a name where an expression is allowed, as in a key.
+/// Returns whether a name that is a keyword is read as a name where an expression is allowed, as in a key.
 fn reads_as_name(name: &str) -> bool {
     if !is_keyword(name) {
         return true;

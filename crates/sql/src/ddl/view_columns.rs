@@ -63,7 +63,7 @@ impl ColumnChange {
         Self { before, after, names_all: true }
     }
 
-    /// Whether each column keeps its name and its place, so that there may only be more of them at the end.
+    /// Returns whether each column keeps its name and its place, so that there may only be more of them at the end.
     pub(crate) fn keeps_all(&self) -> bool {
         let mut kept = self.before.iter().enumerate().zip(&self.after);
         self.before.len() <= self.after.len()

@@ -241,7 +241,7 @@ impl Stars<'_> {
         Some(NamedRelation { name: name_of_relation(relation)?.value.clone(), table, renamed })
     }
 
-    /// Whether a name is that of a common table expression.
+    /// Returns whether a name is that of a common table expression.
     fn is_own(&self, name: &ObjectName) -> bool {
         let [name] = name.0.as_slice() else { return false };
         name.as_ident().is_some_and(|name| self.own.have(&name.value))

@@ -177,7 +177,7 @@ pub(crate) fn of_columns<'a>(query: &str, names: impl Iterator<Item = &'a str>) 
     format!("SELECT {} FROM ({query}\n) AS q", names.join(", "))
 }
 
-/// Whether the columns of a query depend on all columns that its tables have.
+/// Returns whether the columns of a query depend on all columns that its tables have.
 pub(crate) fn has_star(query: &Query) -> bool {
     fn is_starred(body: &SetExpr) -> bool {
         match body {

@@ -27,8 +27,8 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// Whether the statement only deletes rows: none gets other values, and none is added, which might have the key of
-    /// a deleted one.
+    /// Returns whether the statement only deletes rows: none gets other values, and none is added, which might have the
+    /// key of a deleted one.
     pub(crate) fn deletes(&self) -> bool {
         let is_deletion = |action: &MergeAction| matches!(action, MergeAction::Nothing | MergeAction::Delete);
         match &self.merge {

@@ -144,7 +144,8 @@ impl OnDuplicate {
 }
 
 impl Update {
-    /// Whether the new row replaces the existing one: every column outside of the only key gets the new row's value.
+    /// Returns whether the new row replaces the existing one: every column outside of the only key gets the new row's
+    /// value.
     fn is_all_of_new_row(&self, table: &Table) -> bool {
         let is_key = |id| table.definition.unique.iter().any(|unique| unique.columns.contains(&id));
         let is_new = |(name, value): &(String, Expr)| {

@@ -111,7 +111,7 @@ fn is_star(item: &SelectItem) -> bool {
     matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
 }
 
-/// Whether an item is a star without `EXCLUDE` or the like after it.
+/// Returns whether an item is a star without `EXCLUDE` or the like after it.
 fn is_plain_star(item: &SelectItem) -> bool {
     match item {
         SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => *options == Default::default(),

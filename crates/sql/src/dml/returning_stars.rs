@@ -63,7 +63,7 @@ impl<'a> OtherTables<'a> {
     }
 }
 
-/// Whether a star has no `EXCLUDE` or the like after it.
+/// Returns whether a star has no `EXCLUDE` or the like after it.
 fn is_plain(options: &WildcardAdditionalOptions) -> bool {
     *options == WildcardAdditionalOptions::default()
 }

@@ -127,7 +127,7 @@ impl Target {
         }
     }
 
-    /// Whether values that are given for a column do not count.
+    /// Returns whether values that are given for a column do not count.
     pub(crate) fn is_generated(&self, column: &Column) -> bool {
         self.generated.iter().any(|name| same_name(name, &column.name))
     }

@@ -213,7 +213,7 @@ fn is_untyped(value: &Expr) -> bool {
     }
 }
 
-/// Whether an expression has the type DATE by its syntax: a literal or a cast.
+/// Returns whether an expression has the type DATE by its syntax: a literal or a cast.
 fn is_date(value: &Expr) -> bool {
     match value {
         Expr::Nested(inner) => is_date(inner),

@@ -45,8 +45,8 @@ pub(crate) fn over(plan: LogicalPlan, snapshot: Option<&ReadSnapshot>) -> Result
     Ok((!reads_others).then_some(moved.data))
 }
 
-/// Whether a statement's unoptimized plan gives the same answer each time: it uses neither the current time nor random
-/// values.
+/// Returns whether a statement's unoptimized plan gives the same answer each time: it uses neither the current time nor
+/// random values.
 pub(crate) fn is_immutable(plan: &LogicalPlan) -> Result<bool> {
     let mut is_immutable = true;
     plan.dyn_apply_with_subqueries(|plan| {

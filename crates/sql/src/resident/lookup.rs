@@ -63,7 +63,7 @@ impl Lookup {
         Ok(Some(Self { index, keys: RowKeys::new(&keys)?, description }))
     }
 
-    /// Whether a condition can provide the keys of a lookup.
+    /// Returns whether a condition can provide the keys of a lookup.
     pub(crate) fn can_use(filter: &Expr, state: &TableState) -> bool {
         let definition = state.definition();
         let indexed = |position| state.indexes().iter().any(|spec| spec.positions.contains(&position));
@@ -73,7 +73,7 @@ impl Lookup {
     }
 }
 
-/// Whether a predicate lists the values. Floats are excluded, because two with different bits may be equal.
+/// Returns whether a predicate lists the values. Floats are excluded, because two with different bits may be equal.
 fn is_one_of(predicate: &Predicate, definition: &TableDefinition) -> bool {
     let is_float =
         matches!(definition.columns[predicate.column].column_type, ColumnType::Float32 | ColumnType::Float64);

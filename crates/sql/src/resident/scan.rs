@@ -63,7 +63,7 @@ impl ResidentScan {
         &self.columns
     }
 
-    /// Whether it reads every row, without locations.
+    /// Returns whether it reads every row, without locations.
     pub(crate) fn is_whole(&self) -> bool {
         let column_count = self.state.definition().columns.len();
         self.lookup.is_none() && self.limit.is_none() && self.columns.iter().all(|column| *column < column_count)

@@ -121,7 +121,7 @@ impl ExplainOptions {
     }
 }
 
-/// Whether a format is JSON. Other formats than this and text are refused.
+/// Returns whether a format is JSON. Other formats than this and text are refused.
 fn is_json(format: &str) -> Result<bool> {
     match format.to_lowercase().as_str() {
         "json" => Ok(true),

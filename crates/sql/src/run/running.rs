@@ -30,7 +30,7 @@ pub(super) struct RunningQuery {
 }
 
 impl RunningQuery {
-    /// Whether it was ended because of too little memory.
+    /// Returns whether it was ended because of too little memory.
     pub(super) fn is_ended(&self) -> bool {
         self.is_ended.load(Ordering::Relaxed)
     }

@@ -33,7 +33,7 @@ impl Threads {
         Ok(runtime.spawn(work))
     }
 
-    /// Whether a thread becomes free soon.
+    /// Returns whether a thread becomes free soon.
     pub(super) fn has_free_thread(&self) -> bool {
         let (sender, receiver) = std::sync::mpsc::sync_channel(1);
         let answer = self.spawn(async move { sender.send(()) });

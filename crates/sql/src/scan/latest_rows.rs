@@ -87,7 +87,7 @@ fn reduced_scan(
     Ok(Some(TableScan { source: provider_as_source(Arc::new(table)), ..scan.clone() }))
 }
 
-/// Whether an aggregate of a group needs only the rows with the group's latest time.
+/// Returns whether an aggregate of a group needs only the rows with the group's latest time.
 fn reads_latest(expr: &Expr, group: &Column, is_time: &dyn Fn(&Expr) -> bool) -> bool {
     let inner = match expr {
         Expr::Alias(alias) => alias.expr.as_ref(),

@@ -164,14 +164,14 @@ impl AtsdbScan {
         self.scan.table()
     }
 
-    /// Whether a column contains the indices of a mapped column.
+    /// Returns whether a column contains the indices of a mapped column.
     pub(crate) fn is_index(&self, column: usize) -> bool {
         let of_table = self.columns.get(column).and_then(|position| self.table().definition.columns.get(*position));
         let is_mapped = of_table.is_some_and(|column| column.map.is_some());
         is_mapped && self.schema.field(column).data_type().is_integer()
     }
 
-    /// Whether it returns all matching rows of its chunks, and no operator above stops early.
+    /// Returns whether it returns all matching rows of its chunks, and no operator above stops early.
     pub(crate) fn reads_whole_chunks(&self) -> bool {
         self.limit.is_none() && self.latest_by.is_none() && self.numbers.is_none() && self.running_filters.is_empty()
     }

@@ -90,7 +90,7 @@ impl Iterator for PartitionReader {
 }
 
 impl PartitionReader {
-    /// Whether filters that change while the query runs show that no row of a chunk is needed.
+    /// Returns whether filters that change while the query runs show that no row of a chunk is needed.
     fn can_skip(&mut self, position: usize) -> Result<bool> {
         if let Some(filter) = &mut self.filter
             && !filter.can_match(&self.scan.chunks()[position], &self.scan.table().definition, &self.columns)?

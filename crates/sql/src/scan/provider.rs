@@ -134,8 +134,8 @@ impl SnapshotTable {
         Some(TableCounts { rows, distinct: distinct.collect() })
     }
 
-    /// Whether a plan that reads it may be cached. The rows that are read from a rollup and its source depend on which
-    /// buckets are stale, and a materialized view without rows is refused each time.
+    /// Returns whether a plan that reads it may be cached. The rows that are read from a rollup and its source depend
+    /// on which buckets are stale, and a materialized view without rows is refused each time.
     pub(crate) fn may_be_kept(&self) -> bool {
         let definition = &self.table.definition;
         let is_known = definition.rollup.is_none() && !definition.is_unpopulated();
@@ -147,7 +147,7 @@ impl SnapshotTable {
         self.may_be_kept() && self.latest_by.is_none()
     }
 
-    /// Whether it returns exactly the table's rows and columns.
+    /// Returns whether it returns exactly the table's rows and columns.
     pub(crate) fn is_plain(&self) -> bool {
         self.is_whole() && self.indices.is_empty()
     }

@@ -75,7 +75,7 @@ pub(crate) fn predicates(filter: &Expr, definition: &TableDefinition) -> Option<
     }
 }
 
-/// Whether the engine leaves out exactly the rows that DataFusion would.
+/// Returns whether the engine leaves out exactly the rows that DataFusion would.
 pub(crate) fn is_exact(filter: &Expr, definition: &TableDefinition) -> bool {
     predicates(filter, definition).is_some_and(|predicates| {
         predicates.iter().all(|predicate| {

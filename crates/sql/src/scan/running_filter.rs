@@ -14,7 +14,7 @@ use datafusion::physical_optimizer::pruning::{PruningPredicate, PruningPredicate
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Whether a filter changes while the query runs.
+/// Returns whether a filter changes while the query runs.
 pub(crate) fn is_running(filter: &Arc<dyn PhysicalExpr>) -> bool {
     DynamicFilterTracking::classify(filter).contains_dynamic_filter()
 }
@@ -37,7 +37,8 @@ impl RunningFilter {
         Some(Self { filter, schema: Arc::clone(schema), generation: None, predicate: None })
     }
 
-    /// Whether a chunk can have a row that passes. `columns` are the positions of the schema's columns in the table.
+    /// Returns whether a chunk can have a row that passes. `columns` are the positions of the schema's columns in the
+    /// table.
     pub(crate) fn can_match(
         &mut self,
         chunk: &ScanChunk,

@@ -45,7 +45,7 @@ impl Session {
         Ok(self.engine.batch(id).with_temporary(&self.temporary).with_numbers(&self.numbers))
     }
 
-    /// Whether the session has temporary tables or views, other than those of the open transaction.
+    /// Returns whether the session has temporary tables or views, other than those of the open transaction.
     pub fn has_temporary_tables(&self) -> bool {
         !self.temporary.is_empty()
     }

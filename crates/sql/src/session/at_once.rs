@@ -77,7 +77,7 @@ impl Session {
         Some(Answer::Rows(AnswerRows::read(direct.schema(), batches)))
     }
 
-    /// Whether a statement of this text may take only a moment.
+    /// Returns whether a statement of this text may take only a moment.
     pub(super) fn can_at_once(&self, text: &str) -> bool {
         self.engine.is_at_hand() && !self.in_transaction() && verb_of(text) == "SELECT"
     }

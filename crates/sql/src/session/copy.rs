@@ -151,7 +151,7 @@ fn layout_of(copy: &CopyStatement, path: Option<&str>) -> CopyLayout {
     }
 }
 
-/// Whether a file's extension names a format of its own.
+/// Returns whether a file's extension names a format of its own.
 fn names_a_format(path: &str) -> bool {
     let name = path.to_ascii_lowercase();
     // A sheet of a workbook.

@@ -129,8 +129,8 @@ impl Session {
         Ok(rewritten)
     }
 
-    /// Whether a view's query may stay as it is after a change of tables to the definitions `now`. `hidden` is the
-    /// first of them without its renamed columns: another column may have the name that one had before.
+    /// Returns whether a view's query may stay as it is after a change of tables to the definitions `now`. `hidden` is
+    /// the first of them without its renamed columns: another column may have the name that one had before.
     fn is_unaffected(
         &self,
         query: &str,
@@ -168,8 +168,8 @@ impl Session {
         Ok(is_kept.then_some(written))
     }
 
-    /// Whether a query has the same columns and the same plan if tables have other definitions: a name in a subquery
-    /// may mean a column of the outer query then. A query that fails anyway has.
+    /// Returns whether a query has the same columns and the same plan if tables have other definitions: a name in a
+    /// subquery may mean a column of the outer query then. A query that fails anyway has.
     fn is_same_with(&self, query: &str, as_if: Vec<Table>, snapshot: &ReadSnapshot) -> Result<bool> {
         let [before, after] = self.planned_both(query, query, as_if, snapshot)?;
         Ok(before.is_none() || before == after)
@@ -249,7 +249,7 @@ fn without_renamed_names(from: &TableDefinition, to: &TableDefinition) -> Option
     Some(definition)
 }
 
-/// Whether a column had another name in an earlier definition.
+/// Returns whether a column had another name in an earlier definition.
 fn is_renamed(column: &Column, from: &TableDefinition) -> bool {
     from.columns.iter().any(|before| before.id == column.id && before.name != column.name)
 }

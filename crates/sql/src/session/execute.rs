@@ -417,19 +417,19 @@ impl Session {
     }
 }
 
-/// Whether a statement is a query that is certain to read no table.
+/// Returns whether a statement is a query that is certain to read no table.
 fn reads_no_table(text: &str) -> bool {
     let names_one = |word: Word| matches!(word, Word::Name(name) if matches!(name.as_str(), "from" | "table"));
     main_word(text) == "SELECT" && !Words::new(text).any(names_one)
 }
 
-/// Whether a query may call a function that changes a sequence or a lock.
+/// Returns whether a query may call a function that changes a sequence or a lock.
 fn has_effects(text: &str) -> bool {
     let has_one = |name: &str| CHANGING.contains(&name) || is_lock_function(name);
     Words::new(text).any(|word| matches!(word, Word::Name(name) if has_one(&name)))
 }
 
-/// Whether a statement is neither a query nor about the transaction itself.
+/// Returns whether a statement is neither a query nor about the transaction itself.
 fn may_change(text: &str) -> bool {
     let verb = main_word(text);
     match verb_kind(&verb) {
@@ -444,7 +444,7 @@ fn may_change(text: &str) -> bool {
 /// The names of the only time zone of a session.
 const UTC: [&str; 5] = ["UTC", "Etc/UTC", "GMT", "Z", "DEFAULT"];
 
-/// Whether a `SET` sets what always holds: times in UTC, text in UTF-8.
+/// Returns whether a `SET` sets what always holds: times in UTC, text in UTF-8.
 fn sets_default(set: &Set) -> bool {
     let text = |value: &Expr| match value {
         Expr::Value(value) => value.value.clone().into_string(),

@@ -47,7 +47,7 @@ impl InsertOutcome {
     }
 }
 
-/// Whether an `INSERT` may be one of these. False positives are possible.
+/// Returns whether an `INSERT` may be one of these. False positives are possible.
 pub(super) fn may_have_conflict_clause(text: &str) -> bool {
     let is_word = |word: &str| ["CONFLICT", "DUPLICATE", "RETURNING"].iter().any(|own| own.eq_ignore_ascii_case(word));
     text.split(|character: char| !character.is_ascii_alphabetic()).any(is_word)

@@ -37,7 +37,7 @@ impl NewName {
         definition
     }
 
-    /// Whether a table has this name.
+    /// Returns whether a table has this name.
     pub(super) fn is_of(&self, table: &Table) -> bool {
         table.definition.is_named(self.schema.as_deref(), &self.name)
     }
@@ -334,7 +334,7 @@ impl Session {
     }
 }
 
-/// Whether every store has the schema.
+/// Returns whether every store has the schema.
 fn exists(name: &str) -> bool {
     is_public(name) || CATALOGUE.iter().any(|schema| same_name(schema, name)) || same_name(name, "pg_catalog")
 }
@@ -375,7 +375,7 @@ fn simple_name(name: &ObjectName) -> Result<String> {
     .ok_or_else(|| sql_error(format!("{name} is not the name of a schema")))
 }
 
-/// Whether this is the setting with the schemas of names that say none.
+/// Returns whether this is the setting with the schemas of names that say none.
 pub(super) fn is_search_path(variable: &str) -> bool {
     variable.eq_ignore_ascii_case("search_path")
 }

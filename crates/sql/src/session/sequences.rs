@@ -217,7 +217,7 @@ impl Session {
     }
 }
 
-/// Whether a table is the stored sequence of this name.
+/// Returns whether a table is the stored sequence of this name.
 fn is_sequence(table: &Table, name: &QualifiedName) -> bool {
     table.definition.sequence && !TemporaryTables::contain(table) && name.is_of(&table.definition)
 }

@@ -94,7 +94,7 @@ impl Session {
     }
 }
 
-/// Whether a statement has no values of parameters. Then its constants may be read as such.
+/// Returns whether a statement has no values of parameters. Then its constants may be read as such.
 pub(super) fn has_no_values(parameters: &Parameters) -> bool {
     match parameters {
         Parameters::Texts(texts) => texts.is_empty(),

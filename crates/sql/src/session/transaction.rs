@@ -52,7 +52,7 @@ impl TransactionStatement {
 }
 
 impl Session {
-    /// Whether a transaction is open.
+    /// Returns whether a transaction is open.
     pub fn in_transaction(&self) -> bool {
         self.transaction.lock().is_some()
     }

@@ -150,12 +150,12 @@ impl InsertRun {
         Ok(())
     }
 
-    /// Whether the statement has the same form.
+    /// Returns whether the statement has the same form.
     pub(crate) fn takes(&self, text: &str) -> bool {
         text.starts_with(&self.head)
     }
 
-    /// Whether it inserts into this table.
+    /// Returns whether it inserts into this table.
     pub(crate) fn is_into(&self, table: &Table) -> bool {
         self.table.id == table.id
     }
@@ -251,7 +251,7 @@ impl InsertRun {
         }
     }
 
-    /// Whether a statement with this number of values is for other columns.
+    /// Returns whether a statement with this number of values is for other columns.
     fn is_for_others(&self, width: usize) -> bool {
         !self.names_columns && width != self.columns.len() && width <= self.table.definition.columns.len()
     }
@@ -338,7 +338,7 @@ impl InsertRun {
     }
 }
 
-/// Whether the column's default is longer than a text of the column.
+/// Returns whether the column's default is longer than a text of the column.
 fn has_long_default(column: &Column) -> bool {
     match (column.length, &column.default) {
         (Some(length), Some(Value::Text(text))) => length.stored(text).is_err(),

@@ -53,7 +53,7 @@ impl NarrowMaps {
         }
     }
 
-    /// Whether a new string since the last call may be one too many.
+    /// Returns whether a new string since the last call may be one too many.
     pub(crate) fn are_full(&mut self) -> bool {
         let mut are_full = false;
         for map in &mut self.0 {

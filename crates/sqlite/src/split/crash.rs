@@ -80,7 +80,7 @@ fn step(store: &SqliteStore, table: TableId, step: u64) {
     store.commit(&[change], NOW_MS).unwrap().remove(0).unwrap();
 }
 
-/// Whether exactly the chunks of a step exist, bit for bit.
+/// Returns whether exactly the chunks of a step exist, bit for bit.
 fn is_at(snapshot: &dyn Snapshot, table: TableId, step: u64) -> bool {
     let (entries, chunks) = (snapshot.chunks(table, TimeRange::ALL).unwrap(), expected(table, step));
     let there = |chunk: &NewChunk| {

@@ -66,7 +66,7 @@ pub(crate) fn write_head(file: &File, uid: [u8; 16], number: i64) -> io::Result<
     file.write_all_at(&file_head(uid, number), 0)
 }
 
-/// Whether a header was ever written to the disk. A power cut may leave the length of a file without its bytes.
+/// Returns whether a header was ever written to the disk. A power cut may leave the length of a file without its bytes.
 pub(crate) fn has_head(file: &File) -> io::Result<bool> {
     let mut head = [0; FILE_HEAD_BYTES as usize];
     match file.read_exact_at(&mut head, 0) {

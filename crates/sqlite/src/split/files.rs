@@ -67,7 +67,7 @@ impl FileHandle {
         &self.file
     }
 
-    /// Whether the file still has its name.
+    /// Returns whether the file still has its name.
     pub(crate) fn is_linked(&self) -> bool {
         is_linked(&self.file)
     }
@@ -109,7 +109,7 @@ impl<T: OpenFile> OpenFiles<T> {
     }
 }
 
-/// Whether the file still has a name.
+/// Returns whether the file still has a name.
 fn is_linked(file: &File) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.nlink() > 0)
 }
@@ -391,7 +391,7 @@ impl LockedFile {
         &self.handle
     }
 
-    /// Whether the file has room for another block.
+    /// Returns whether the file has room for another block.
     pub(crate) fn has_room(&self) -> bool {
         self.end < FILE_BYTES_MAX
     }

@@ -49,7 +49,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Whether the folder contains only what creating a store puts there.
+    /// Returns whether the folder contains only what creating a store puts there.
     fn is_fresh(&self) -> Result<bool> {
         let entries = fs::read_dir(&self.path).map_err(|error| unavailable("list", &self.path, error))?;
         for entry in entries {

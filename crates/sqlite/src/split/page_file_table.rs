@@ -6,7 +6,7 @@ use crate::split::page_location::{PAGE_LOCATION_MIN, PageLocation, file_of};
 use atsdb_core::StageId;
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// Whether the catalogue has a page file of this number.
+/// Returns whether the catalogue has a page file of this number.
 pub(crate) fn is_listed(connection: &Connection, number: i64) -> Attempt<bool> {
     Ok(connection.prepare_cached("SELECT 1 FROM atsdb_page_file WHERE id = ?1")?.exists([number])?)
 }

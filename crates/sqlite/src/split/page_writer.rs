@@ -155,7 +155,7 @@ impl<'a> PageWriter<'a> {
         chunk.descriptor.byte_count() < self.files.layout.small_chunk_bytes
     }
 
-    /// Whether the chunks belong to too many groups for separate files, and go into one file.
+    /// Returns whether the chunks belong to too many groups for separate files, and go into one file.
     fn is_mixed<'c>(&self, chunks: impl Iterator<Item = &'c NewChunk>) -> bool {
         let large = chunks.filter(|chunk| !self.is_small(chunk));
         let groups: BTreeSet<PlacementGroup> = large.map(|chunk| PlacementGroup::of_chunk(self.files, chunk)).collect();

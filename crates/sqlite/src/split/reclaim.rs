@@ -101,7 +101,7 @@ fn suspects(connection: &Connection, all: bool) -> Attempt<Vec<i64>> {
     Ok(statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?)
 }
 
-/// Whether a file is mostly garbage.
+/// Returns whether a file is mostly garbage.
 fn is_sparse(store: &Catalogue, files: &PageFiles, number: i64) -> Attempt<bool> {
     let holds = store.try_read(|connection| file_contents(connection, number))?;
     let length = files.length(number)?.unwrap_or(0);
@@ -226,7 +226,7 @@ fn remove_unknown_file(store: &Catalogue, files: &PageFiles, number: i64) -> Att
     Ok(())
 }
 
-/// Whether a file that the catalogue does not know belongs to this store.
+/// Returns whether a file that the catalogue does not know belongs to this store.
 fn is_own(files: &PageFiles, handle: &FileHandle) -> io::Result<bool> {
     if !file::has_head(handle.file())? {
         return Ok(true);
@@ -238,7 +238,7 @@ fn is_own(files: &PageFiles, handle: &FileHandle) -> io::Result<bool> {
     }
 }
 
-/// Whether the catalogue knows the file, in use or retired.
+/// Returns whether the catalogue knows the file, in use or retired.
 fn is_known(connection: &Connection, number: i64) -> Attempt<bool> {
     let (first, end) = PageLocation::range(number);
     let sql = "SELECT 1 FROM atsdb_garbage WHERE payload >= ?1 AND payload < ?2";

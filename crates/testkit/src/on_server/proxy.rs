@@ -72,7 +72,7 @@ impl Proxy {
         self.at_commit.store(what as u8, Ordering::Relaxed);
     }
 
-    /// Whether the configured event has happened.
+    /// Returns whether the configured event has happened.
     pub(super) fn is_done(&self) -> bool {
         self.what() == AtCommit::Pass as u8
     }
@@ -103,7 +103,7 @@ impl Proxy {
         self.at_commit.load(Ordering::Relaxed)
     }
 
-    /// Whether the user's name or the names of the store's tables have passed unencrypted.
+    /// Returns whether the user's name or the names of the store's tables have passed unencrypted.
     pub(super) fn has_read(&self) -> bool {
         self.has_read.load(Ordering::Relaxed)
     }

@@ -113,7 +113,7 @@ impl TestServer {
         self.resume_with(&[]);
     }
 
-    /// Whether it has ended without being stopped.
+    /// Returns whether it has ended without being stopped.
     pub fn has_ended(&self) -> bool {
         self.child.lock().as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)))
     }

@@ -7,7 +7,7 @@ use atsdb_import::{Input, Options, chosen_columns};
 use std::iter;
 use std::path::Path;
 
-/// Whether an argument names a table of a server.
+/// Returns whether an argument names a table of a server.
 pub(super) fn is_on_server(path: &Path) -> bool {
     path.to_str().is_some_and(is_foreign_table)
 }

@@ -17,7 +17,7 @@ const PART_BYTES: usize = 256 << 10;
 /// The table that every store in an SQLite file has.
 const STORE_TABLE: &str = "atsdb_store";
 
-/// Whether an argument names a table of an SQLite file.
+/// Returns whether an argument names a table of an SQLite file.
 pub(super) fn is_sqlite(path: &Path) -> bool {
     path.to_str().is_some_and(|text| text.starts_with("sqlite:"))
 }

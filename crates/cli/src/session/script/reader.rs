@@ -84,7 +84,7 @@ impl<R: Read> PieceReader<R> {
             .with_hint(format!("the maximum is {} MiB a statement", SQL_BYTES_MAX >> 20)))
     }
 
-    /// Whether the bytes are whole statements, or can never become statements.
+    /// Returns whether the bytes are whole statements, or can never become statements.
     fn is_complete(&self, from: usize, to: usize) -> bool {
         match std::str::from_utf8(&self.buffer[from..to]) {
             Ok(text) => atsdb::sql::is_complete(text),

@@ -123,18 +123,18 @@ impl NetworkAddress {
         }
     }
 
-    /// Whether the first bits are those of another address of the same family.
+    /// Returns whether the first bits are those of another address of the same family.
     fn begins_as(self, other: Self, bits: u8) -> bool {
         let of = Self { mask_length: bits, ..self };
         self.family == other.family && (self.value ^ other.value) & of.network_bits() == 0
     }
 
-    /// Whether the network lies in another one, or is the same.
+    /// Returns whether the network lies in another one, or is the same.
     pub(crate) fn is_within(self, other: Self) -> bool {
         self.mask_length >= other.mask_length && self.begins_as(other, other.mask_length)
     }
 
-    /// Whether the network lies in another one, which is greater.
+    /// Returns whether the network lies in another one, which is greater.
     pub(crate) fn is_strictly_within(self, other: Self) -> bool {
         self.mask_length > other.mask_length && self.is_within(other)
     }

@@ -32,7 +32,7 @@ pub(crate) fn groups(end: End, ignore_nulls: bool, value_type: &DataType) -> Box
 trait Slots: Send + 'static {
     /// Begins a batch with these values.
     fn begin(&mut self, values: &ArrayRef, groups: usize);
-    /// Whether a row's value is preferred to the group's, which has the same time.
+    /// Returns whether a row's value is preferred to the group's, which has the same time.
     fn prefers(&self, group: usize, row: usize) -> Result<bool>;
     fn set(&mut self, group: usize, row: usize);
     /// Ends the batch.

@@ -28,7 +28,7 @@ impl End {
         SortOptions { descending: self == Self::First, nulls_first: true }
     }
 
-    /// Whether a value is preferred to another with the same time.
+    /// Returns whether a value is preferred to another with the same time.
     pub(crate) fn prefers(self, value: &ScalarValue, to: &ScalarValue) -> bool {
         match (value.is_null(), to.is_null()) {
             (true, _) => false,

@@ -4,7 +4,7 @@ use datafusion::arrow::array::ArrayRef;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::ColumnarValue;
 
-/// Whether all arguments are single values, the same for every row.
+/// Returns whether all arguments are single values, the same for every row.
 pub(crate) fn are_constant(args: &[ColumnarValue]) -> bool {
     args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)))
 }

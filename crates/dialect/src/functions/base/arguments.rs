@@ -20,7 +20,7 @@ use datafusion::sql::sqlparser::ast::{
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Whether the `FILTER` of an aggregate keeps a row.
+/// Returns whether the `FILTER` of an aggregate keeps a row.
 pub fn is_wanted(filter: Option<&BooleanArray>, row: usize) -> bool {
     filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row))
 }
@@ -202,7 +202,7 @@ pub fn plain_type(data_type: &DataType) -> &DataType {
     }
 }
 
-/// Whether a type can order rows: a time or a number.
+/// Returns whether a type can order rows: a time or a number.
 pub fn is_ordering(data_type: &DataType) -> bool {
     let data_type = plain_type(data_type);
     data_type.is_null()

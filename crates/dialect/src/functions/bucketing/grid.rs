@@ -78,7 +78,7 @@ impl Grid {
         Ok(Self { ticks_per_day, shape })
     }
 
-    /// Whether no step is longer than this many ticks.
+    /// Returns whether no step is longer than this many ticks.
     pub fn is_within(&self, ticks: i128) -> bool {
         matches!(self.shape, Shape::Steps { width, .. } if i128::from(width) <= ticks)
     }

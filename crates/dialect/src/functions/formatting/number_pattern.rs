@@ -207,7 +207,7 @@ impl NumberPattern {
     }
 }
 
-/// Whether a text begins with a word, as it is written here or in small letters.
+/// Returns whether a text begins with a word, as it is written here or in small letters.
 fn begins_with(text: &str, word: &str) -> bool {
     text.get(..word.len()).is_some_and(|start| start == word || start == word.to_ascii_lowercase())
 }

@@ -191,13 +191,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether the current digit is the only one before the point, and a zero that the pattern does not require: `.1`.
+    /// Returns whether the current digit is the only one before the point, and a zero that the pattern does not
+    /// require: `.1`.
     fn is_zero_before_point(&self) -> bool {
         let is_first = self.next == 0 && self.digits.first() == Some(&'0');
         self.pattern.first_zero.is_none() && is_first && self.places.fraction != 0
     }
 
-    /// Whether the fraction has no relevant digits.
+    /// Returns whether the fraction has no relevant digits.
     fn ends_with_point(&self) -> bool {
         self.last_relevant.is_some_and(|last| self.digits[last] == '.')
     }

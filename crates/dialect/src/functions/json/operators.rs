@@ -226,7 +226,7 @@ fn exists(args: &[ArrayRef], operator: &str, holds: fn(&Json, &[String]) -> bool
     Ok(Arc::new(rows.collect::<BooleanArray>()))
 }
 
-/// Whether a text is a key of an object, a string of an array, or the string itself.
+/// Returns whether a text is a key of an object, a string of an array, or the string itself.
 fn has_key(json: &Json, key: &str) -> bool {
     match json {
         Json::Object(members) => members.contains_key(&(key.len(), key.to_owned())),
@@ -242,7 +242,7 @@ fn contain(args: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(rows.collect::<BooleanArray>()))
 }
 
-/// Whether a value contains another one. An array also contains its strings, numbers, booleans and nulls.
+/// Returns whether a value contains another one. An array also contains its strings, numbers, booleans and nulls.
 fn contains(json: &Json, other: &Json) -> bool {
     match (json, other) {
         (Json::Array(items), Json::Scalar(_)) => items.iter().any(|item| contains_part(item, other)),
@@ -250,7 +250,7 @@ fn contains(json: &Json, other: &Json) -> bool {
     }
 }
 
-/// Whether a part of a document contains another document.
+/// Returns whether a part of a document contains another document.
 fn contains_part(json: &Json, other: &Json) -> bool {
     match (json, other) {
         (Json::Object(members), Json::Object(others)) => {
@@ -264,7 +264,7 @@ fn contains_part(json: &Json, other: &Json) -> bool {
     }
 }
 
-/// Whether two scalars are equal. `1.0` is `1`.
+/// Returns whether two scalars are equal. `1.0` is `1`.
 fn is_same(scalar: &str, other: &str) -> bool {
     scalar == other || without_zeros(scalar) == without_zeros(other)
 }

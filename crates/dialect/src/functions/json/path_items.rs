@@ -105,7 +105,7 @@ impl<'a> Evaluation<'a> {
         Ok(self.made.add(json))
     }
 
-    /// Whether an expression has items. In the mode strict, all are found, because each may be an error.
+    /// Returns whether an expression has items. In the mode strict, all are found, because each may be an error.
     fn has_items(&self, expression: &'a PathExpression, scope: PathScope<'a>) -> Result<bool> {
         if self.path.is_lax {
             return self.run(expression, scope, None);
@@ -408,7 +408,7 @@ impl<'a> Evaluation<'a> {
         Ok(computed.map_or_else(|| Json::Scalar("null".to_owned()), PathNumber::to_json))
     }
 
-    /// Whether a condition holds; `None` if that is unknown.
+    /// Returns whether a condition holds; `None` if that is unknown.
     fn holds(&self, condition: &'a PathCondition, scope: PathScope<'a>) -> Result<Option<bool>> {
         self.charge(1)?;
         match condition {
@@ -474,7 +474,7 @@ impl<'a> Evaluation<'a> {
         Ok(answer)
     }
 
-    /// Whether a test is true for any pair. In the mode strict, it is unknown if it is for any pair.
+    /// Returns whether a test is true for any pair. In the mode strict, it is unknown if it is for any pair.
     fn any_pair(
         &self,
         lefts: &[PathItem<'a>],

@@ -70,7 +70,7 @@ impl<'a> NextToken<'a> {
         if self.takes(symbol)? { Ok(()) } else { Err(self.wrong()) }
     }
 
-    /// Whether a word of the language is next.
+    /// Returns whether a word of the language is next.
     pub(super) fn is_word(&self, word: &str) -> bool {
         match &self.token {
             PathToken::Word(name) if matches!(word, "true" | "false" | "null") => name == word,
@@ -300,7 +300,7 @@ fn is_blank(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\r' | '\u{c}')
 }
 
-/// Whether a letter is part of a name without quotes.
+/// Returns whether a letter is part of a name without quotes.
 fn is_of_word(letter: char) -> bool {
     const OTHERS: &str = "?%$.[]{}()|&!=<>@#,*:-+/\\\"";
     !is_blank(letter) && !OTHERS.contains(letter)

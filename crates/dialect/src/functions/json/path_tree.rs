@@ -123,7 +123,7 @@ pub(super) enum PathStep {
 }
 
 impl PathStep {
-    /// Whether the step from an array is taken from each of its elements in the mode lax.
+    /// Returns whether the step from an array is taken from each of its elements in the mode lax.
     pub(super) fn is_about_single_items(&self) -> bool {
         match self {
             Self::Member(_) | Self::Members | Self::Filter(_) | Self::Datetime(_) => true,
@@ -220,7 +220,7 @@ impl Comparison {
         (">=", Self::GreaterOrEqual),
     ];
 
-    /// Whether it holds for a value that is less than, equal to or greater than another one.
+    /// Returns whether it holds for a value that is less than, equal to or greater than another one.
     pub(super) fn holds(self, ordering: Ordering) -> bool {
         match self {
             Self::Equal => ordering.is_eq(),

@@ -58,7 +58,7 @@ pub fn lock_functions(locks: Option<&Arc<SessionLocks>>) -> [ScalarUDF; CALLS.le
     })
 }
 
-/// Whether a function takes or releases locks.
+/// Returns whether a function takes or releases locks.
 pub fn is_lock_function(name: &str) -> bool {
     CALLS.iter().any(|(known, ..)| *known == name)
 }

@@ -155,7 +155,7 @@ const QUOTED: [&str; 151] = [
     "xmltable",
 ];
 
-/// Whether a name needs quotes because it is a keyword.
+/// Returns whether a name needs quotes because it is a keyword.
 pub(super) fn is_keyword(name: &str) -> bool {
     QUOTED.binary_search(&name).is_ok()
 }

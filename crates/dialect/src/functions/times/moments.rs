@@ -242,8 +242,8 @@ fn plus(time: NaiveDateTime, length: Interval) -> Time {
     time.checked_add_signed(TimeDelta::nanoseconds(length.nanoseconds))
 }
 
-/// Whether two periods share a time. A period includes its start, and not its end. `None` if an end that matters is
-/// NULL.
+/// Returns whether two periods share a time. A period includes its start, and not its end. `None` if an end that
+/// matters is NULL.
 fn overlap((start, end): (NaiveDateTime, Time), (other_start, other_end): (NaiveDateTime, Time)) -> Option<bool> {
     if start == other_start {
         return end.and(other_end).map(|_| true);

@@ -14,12 +14,12 @@ pub fn timestamp(unit: TimeUnit, count: i64, zone: Option<Arc<str>>) -> ScalarVa
     }
 }
 
-/// Whether the same count means different instants in the two zones.
+/// Returns whether the same count means different instants in the two zones.
 pub fn is_shifted(from: Option<&str>, to: Option<&str>) -> bool {
     from.is_none() && to.is_some_and(|zone| !is_utc(zone))
 }
 
-/// Whether times of a zone are those of UTC.
+/// Returns whether times of a zone are those of UTC.
 pub fn is_utc(zone: &str) -> bool {
     matches!(zone, "UTC" | "+00:00" | "Z")
 }

@@ -60,7 +60,7 @@ pub fn type_in_union(union: &Union, at: usize) -> Option<TextType> {
     }))
 }
 
-/// Whether a column of a query is a constant without a type.
+/// Returns whether a column of a query is a constant without a type.
 pub fn is_untyped_column(plan: &LogicalPlan, at: usize) -> bool {
     match plan {
         LogicalPlan::Projection(projection) => projection.expr.get(at).is_some_and(is_untyped),
@@ -140,8 +140,8 @@ fn united(members: impl Iterator<Item = UnitedValue>) -> Option<TextType> {
     }
 }
 
-/// Whether an expression is a constant of text, NULL or a parameter, so that it has the type of what is beside it. A
-/// parameter whose value is known already is a text.
+/// Returns whether an expression is a constant of text, NULL or a parameter, so that it has the type of what is beside
+/// it. A parameter whose value is known already is a text.
 pub fn is_untyped(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(ScalarValue::Null | ScalarValue::Utf8(_) | ScalarValue::Utf8View(_), metadata) => {

@@ -39,12 +39,12 @@ pub(crate) struct Tolerance {
 }
 
 impl MatchCondition {
-    /// Whether the match is at or before the left row.
+    /// Returns whether the match is at or before the left row.
     pub(crate) fn is_backward(&self) -> bool {
         matches!(self.operator, Operator::Gt | Operator::GtEq)
     }
 
-    /// Whether equal times do not match.
+    /// Returns whether equal times do not match.
     pub(crate) fn is_strict(&self) -> bool {
         matches!(self.operator, Operator::Gt | Operator::Lt)
     }

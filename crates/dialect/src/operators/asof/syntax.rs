@@ -33,7 +33,7 @@ pub fn rewrite_tokens(tokens: Vec<TokenWithSpan>, position: SourcePosition) -> R
     Ok(tokens)
 }
 
-/// Whether `ASOF` is a table's name: a name is required there, and no JOIN follows.
+/// Returns whether `ASOF` is a table's name: a name is required there, and no JOIN follows.
 fn is_name(tokens: &[TokenWithSpan], at: usize) -> bool {
     let before = at.checked_sub(1).map(|before| &tokens[before]);
     let names_follow = before.is_none_or(|before| {

@@ -113,7 +113,8 @@ fn chosen_rows(aggregate: &AggregateExec, group_count: usize) -> Result<Option<A
     Ok(Some(Arc::new(FirstGroupsExec::try_new(Arc::clone(input), keys, group_count)?)))
 }
 
-/// Whether equal values of a type have equal bytes, and so equal hashes. For numbers with a fraction, -0.0 equals 0.0.
+/// Returns whether equal values of a type have equal bytes, and so equal hashes. For numbers with a fraction, -0.0
+/// equals 0.0.
 fn is_equal_by_bytes(data_type: &DataType) -> bool {
     data_type.is_integer()
         || data_type.is_temporal()

@@ -81,7 +81,7 @@ fn bare<'a>(expr: &'a Expr, schema: &DFSchema) -> &'a Expr {
     }
 }
 
-/// Whether a cast preserves the meaning of each value, as the same time or the same integer.
+/// Returns whether a cast preserves the meaning of each value, as the same time or the same integer.
 fn is_widened(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
         (DataType::Timestamp(from, from_zone), DataType::Timestamp(to, to_zone)) => {

@@ -32,7 +32,7 @@ pub(super) fn call_of<'a>(expr: &'a Expr, name: &str) -> Option<&'a [Expr]> {
     }
 }
 
-/// Whether a function is one of these.
+/// Returns whether a function is one of these.
 pub fn is_gapfill_mark(function: &ScalarUDF) -> bool {
     function.inner().downcast_ref::<GapfillMark>().is_some()
 }

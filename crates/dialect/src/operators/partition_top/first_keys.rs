@@ -47,7 +47,7 @@ impl<K: Ord + Clone> FirstKeys<K> {
         rows
     }
 
-    /// Whether a key that compares so with the bound of its partition is first.
+    /// Returns whether a key that compares so with the bound of its partition is first.
     fn passes(&self, compared: Ordering) -> bool {
         compared.is_lt() || (self.keeps_ties && compared.is_eq())
     }

@@ -42,7 +42,7 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     Transformed::no(expr)
 }
 
-/// Whether DataFusion has no frames of `RANGE` for a type.
+/// Returns whether DataFusion has no frames of `RANGE` for a type.
 fn has_no_range(of: &DataType) -> bool {
     matches!(of, DataType::Time32(_) | DataType::Time64(_)) || of.is_binary()
 }

@@ -32,8 +32,8 @@ struct Shift {
     direction: i64,
 }
 
-/// Whether DataFusion's own function can be used: distance and default are constants, and the distance is not NULL,
-/// which it takes for 1.
+/// Returns whether DataFusion's own function can be used: distance and default are constants, and the distance is not
+/// NULL, which it takes for 1.
 fn are_constant(args: &[Arc<dyn PhysicalExpr>]) -> bool {
     args.iter().enumerate().skip(1).all(|(place, expr)| {
         expr.downcast_ref::<Literal>().is_some_and(|literal| place > 1 || !literal.value().is_null())

@@ -239,8 +239,8 @@ fn searched_decimals(call: &ScalarFunction, schema: &DFSchema) -> Option<Expr> {
     Some(call.func.call(args))
 }
 
-/// Whether an operator tests if arrays are equal, in a form that a join may find by a hash. A constant is compared by
-/// [`ArrayOrder`], which does not copy it for each row.
+/// Returns whether an operator tests if arrays are equal, in a form that a join may find by a hash. A constant is
+/// compared by [`ArrayOrder`], which does not copy it for each row.
 fn is_equality(op: Operator, left: &Expr, right: &Expr) -> bool {
     let varies = |expr: &Expr| expr.any_column_refs() || expr.contains_outer();
     match op {
@@ -370,7 +370,7 @@ impl Arrays {
         self.lists.is_valid(row).then(|| offsets[row] as usize..offsets[row + 1] as usize)
     }
 
-    /// Whether there is one array for all rows.
+    /// Returns whether there is one array for all rows.
     pub(crate) fn is_constant(&self) -> bool {
         self.is_constant
     }

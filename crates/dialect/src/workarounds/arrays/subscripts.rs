@@ -68,7 +68,7 @@ fn position(subscript: Expr) -> Expr {
     typed_parameter(subscript, DataType::Int32)
 }
 
-/// Whether a subscript is a number from 0 on, or the name of a field.
+/// Returns whether a subscript is a number from 0 on, or the name of a field.
 fn is_position(key: &Expr) -> bool {
     match key {
         Expr::Literal(value, _) => match value.cast_to(&DataType::Int64) {

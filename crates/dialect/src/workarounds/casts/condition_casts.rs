@@ -48,7 +48,7 @@ fn as_function(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
     Transformed::yes(plain_cast(cast.expr.as_ref().clone(), target.clone()))
 }
 
-/// Whether a cast may give several values of a type the same value.
+/// Returns whether a cast may give several values of a type the same value.
 fn makes_values_equal(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
         (DataType::Int64 | DataType::UInt64, DataType::Float32 | DataType::Float64)

@@ -74,7 +74,7 @@ where
     }
 }
 
-/// Whether a text that was read as infinity or zero is another number.
+/// Returns whether a text that was read as infinity or zero is another number.
 fn is_other_number(text: &str, value: f64) -> bool {
     let text = text.trim().trim_start_matches(['+', '-']);
     match value.is_infinite() {

@@ -11,7 +11,7 @@ use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, exec_err};
 
-/// Whether JSON can be cast to a type.
+/// Returns whether JSON can be cast to a type.
 pub(super) fn is_of_json(target: &DataType) -> bool {
     target.is_numeric() || *target == DataType::Boolean
 }

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{Expr, Statement};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Whether a statement makes structs, which stay structs in the answer.
+/// Returns whether a statement makes structs, which stay structs in the answer.
 pub fn has_structs(statement: &Statement) -> bool {
     let found = visit_expressions(statement, |expr| match expr {
         Expr::Struct { .. } => ControlFlow::Break(()),
@@ -53,7 +53,7 @@ pub(crate) fn shown(data_type: &DataType) -> Option<ScalarUDF> {
     }
 }
 
-/// Whether the fields have the names that those of `ROW(...)` get.
+/// Returns whether the fields have the names that those of `ROW(...)` get.
 fn is_row(fields: &Fields) -> bool {
     fields.iter().enumerate().all(|(position, field)| *field.name() == format!("c{position}"))
 }

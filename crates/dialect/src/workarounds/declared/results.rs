@@ -181,7 +181,7 @@ fn declared_twice(expr: &Expr) -> Option<&Expr> {
     }
 }
 
-/// Whether an expression is `ARRAY[...]` of JSON.
+/// Returns whether an expression is `ARRAY[...]` of JSON.
 fn is_array_of_json(expr: &Expr, schema: &DFSchema) -> bool {
     let Expr::ScalarFunction(call) = expr else { return false };
     let is_json = |item: &Expr| text_type_of(item, schema).is_some_and(|of| of.is_json());
@@ -190,7 +190,7 @@ fn is_array_of_json(expr: &Expr, schema: &DFSchema) -> bool {
         && call.args.iter().all(|item| is_json(item) || is_untyped(item))
 }
 
-/// Whether DataFusion forgets the metadata of an expression's results.
+/// Returns whether DataFusion forgets the metadata of an expression's results.
 fn is_forgotten(expr: &Expr) -> bool {
     match expr {
         Expr::Case(_) | Expr::ScalarSubquery(_) => true,

@@ -134,13 +134,13 @@ pub(crate) fn type_of(expr: &Expr, schema: &DFSchema) -> Option<ColumnType> {
     }
 }
 
-/// Whether an operator asks whether two values are equal.
+/// Returns whether an operator asks whether two values are equal.
 fn finds_equal(operator: Operator) -> bool {
     use Operator as O;
     matches!(operator, O::Eq | O::NotEq | O::IsDistinctFrom | O::IsNotDistinctFrom)
 }
 
-/// Whether an operator compares two values.
+/// Returns whether an operator compares two values.
 pub(crate) fn compares(operator: Operator) -> bool {
     use Operator as O;
     matches!(operator, O::Eq | O::NotEq | O::Lt | O::LtEq | O::Gt | O::GtEq)

@@ -76,7 +76,7 @@ fn rewrite(mut expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(if changed { Transformed::yes(expr) } else { Transformed::no(expr) })
 }
 
-/// Whether an expression is a column of UUIDs.
+/// Returns whether an expression is a column of UUIDs.
 fn is_uuid(expr: Option<&Expr>, schema: &DFSchema) -> bool {
     expr.is_some_and(|expr| type_of(expr, schema) == Some(ColumnType::Uuid))
 }
@@ -89,7 +89,7 @@ fn settle(exprs: Vec<&mut Expr>, schema: &DFSchema, read: fn(Vec<&mut Expr>) -> 
     }
 }
 
-/// Whether an expression is a column of arrays of UUIDs, or a function of one that returns such an array.
+/// Returns whether an expression is a column of arrays of UUIDs, or a function of one that returns such an array.
 fn is_of_uuids(expr: &Expr, schema: &DFSchema) -> bool {
     match expr {
         Expr::ScalarFunction(call) if matches!(call.name(), "array_concat" | "coalesce" | "nullif") => {

@@ -55,7 +55,7 @@ fn rewrite(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     }
 }
 
-/// Whether a number stays as it is where it is compared with a number of the other type.
+/// Returns whether a number stays as it is where it is compared with a number of the other type.
 fn is_kept(own: &DataType, other: &DataType) -> bool {
     (own.is_signed_integer() && other.is_signed_integer()) || (*own == DataType::Float32 && other.is_numeric())
 }

@@ -53,7 +53,7 @@ impl ExprPlanner for AddressOperands {
     }
 }
 
-/// Whether it is the number with all bits set: `~ x` is written as the exclusive or of `x` and this one.
+/// Returns whether it is the number with all bits set: `~ x` is written as the exclusive or of `x` and this one.
 fn is_minus_one(expr: &Expr) -> bool {
     match expr {
         Expr::Cast(cast) => is_minus_one(&cast.expr),

@@ -243,7 +243,7 @@ impl Branch {
     }
 }
 
-/// Whether parts of an expression that are repeated may have calls.
+/// Returns whether parts of an expression that are repeated may have calls.
 fn may_repeat_calls(expr: &Expr, is_repeated: bool) -> Result<bool> {
     if is_repeated {
         return Ok(expr.is_volatile());

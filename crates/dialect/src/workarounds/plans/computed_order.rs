@@ -142,7 +142,7 @@ fn sorts_by_computed(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a value is computed from values that are computed, too, or differs each time it is computed.
+/// Returns whether a value is computed from values that are computed, too, or differs each time it is computed.
 fn becomes_column(value: &Expr) -> bool {
     (is_nested(value) || value.is_volatile()) && !has_subquery(value)
 }

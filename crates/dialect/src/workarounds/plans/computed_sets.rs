@@ -62,7 +62,7 @@ fn computed_below(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     Ok(Transformed::yes(LogicalPlan::Aggregate(grouped)))
 }
 
-/// Whether a key is a column, also one that was computed below and has the name of its expression.
+/// Returns whether a key is a column, also one that was computed below and has the name of its expression.
 fn is_column(key: &Expr) -> bool {
     match key {
         Expr::Alias(alias) => matches!(alias.expr.as_ref(), Expr::Column(_)),

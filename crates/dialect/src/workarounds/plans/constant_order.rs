@@ -35,7 +35,7 @@ impl OptimizerRule for ConstantOrder {
     }
 }
 
-/// Whether an expression has the same value in all rows of a plan.
+/// Returns whether an expression has the same value in all rows of a plan.
 fn is_constant(expr: &Expr, plan: &LogicalPlan) -> bool {
     match (expr, plan) {
         (Expr::Literal(..), _) => true,

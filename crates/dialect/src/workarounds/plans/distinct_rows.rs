@@ -32,7 +32,7 @@ impl AnalyzerRule for DistinctRows {
     }
 }
 
-/// Whether a subquery in an expression is a condition. One that is a value is planned everywhere.
+/// Returns whether a subquery in an expression is a condition. One that is a value is planned everywhere.
 fn has_condition(expr: &Expr) -> bool {
     let is_condition = |expr: &Expr| matches!(expr, Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_));
     expr.dyn_exists(|expr| Ok(is_condition(expr))).unwrap_or(false)

@@ -31,7 +31,7 @@ fn is_inner(plan: &LogicalPlan) -> bool {
     matches!(plan, LogicalPlan::Join(join) if join.join_type == JoinType::Inner)
 }
 
-/// Whether an inner join that matches NULLs is beside one that does not, or below a condition.
+/// Returns whether an inner join that matches NULLs is beside one that does not, or below a condition.
 fn would_mix(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Filter(filter) => is_inner(&filter.input) && matches_nulls(&filter.input),

@@ -116,7 +116,8 @@ impl FirstValue {
     }
 }
 
-/// Whether a call stays: its first argument should not be repeated, and the others may be evaluated for all rows.
+/// Returns whether a call stays: its first argument should not be repeated, and the others may be evaluated for all
+/// rows.
 fn stays(args: &[Expr], info: &SimplifyContext) -> bool {
     match args {
         [first, others @ ..] => !is_small(first) && others.iter().all(|other| is_harmless(other, info)),
@@ -124,8 +125,8 @@ fn stays(args: &[Expr], info: &SimplifyContext) -> bool {
     }
 }
 
-/// Whether an expression costs nothing, and never fails: a column or constant, or one that was cast to the type of the
-/// other arguments.
+/// Returns whether an expression costs nothing, and never fails: a column or constant, or one that was cast to the type
+/// of the other arguments.
 fn is_harmless(expr: &Expr, info: &SimplifyContext) -> bool {
     match expr {
         Expr::Cast(cast) if let Expr::Literal(value, _) = cast.expr.as_ref() => {
@@ -139,7 +140,7 @@ fn is_harmless(expr: &Expr, info: &SimplifyContext) -> bool {
     }
 }
 
-/// Whether an expression may be repeated: a column or constant, or a cast of one.
+/// Returns whether an expression may be repeated: a column or constant, or a cast of one.
 fn is_small(expr: &Expr) -> bool {
     match expr {
         Expr::Cast(cast) => is_leaf(&cast.expr),
@@ -152,7 +153,7 @@ pub(crate) fn is_leaf(expr: &Expr) -> bool {
     matches!(expr, Expr::Column(_) | Expr::OuterReferenceColumn(..) | Expr::Literal(..) | Expr::Placeholder(_))
 }
 
-/// Whether every value of a type has a value of another type.
+/// Returns whether every value of a type has a value of another type.
 fn always_fits(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
         (DataType::Null, _) => true,
@@ -166,7 +167,7 @@ fn always_fits(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Whether an expression is too large to be repeated.
+/// Returns whether an expression is too large to be repeated.
 fn is_large(expr: &Expr) -> Result<bool> {
     let mut part_count = 0;
     expr.dyn_apply(|_| {
@@ -193,7 +194,7 @@ fn is_of_values(expr: &Expr) -> bool {
     matches!(expr, Expr::Case(case) if is_case_of_values(case))
 }
 
-/// Whether it is `CASE WHEN a IS NOT NULL THEN a WHEN b IS NOT NULL THEN b ... END`.
+/// Returns whether it is `CASE WHEN a IS NOT NULL THEN a WHEN b IS NOT NULL THEN b ... END`.
 fn is_case_of_values(case: &Case) -> bool {
     let is_value = |(when, value): &(Box<Expr>, Box<Expr>)| {
         matches!(when.as_ref(), Expr::IsNotNull(tested) if tested == value) && !value.is_volatile()

@@ -217,8 +217,8 @@ fn built_parts(case: &Case, columns: usize, operands: &[Size]) -> u64 {
     sum(parts).saturating_add(1)
 }
 
-/// Whether an argument of `coalesce` is repeated: neither the last one, nor one before constants and columns only, nor
-/// another such call, whose arguments then belong to the outer one.
+/// Returns whether an argument of `coalesce` is repeated: neither the last one, nor one before constants and columns
+/// only, nor another such call, whose arguments then belong to the outer one.
 fn is_repeated(call: &ScalarFunction, at: usize) -> bool {
     let is_first_value =
         matches!(&call.args[at], Expr::ScalarFunction(inner) if FIRST_VALUES.contains(&inner.func.name()));

@@ -2,7 +2,7 @@
 
 use datafusion::logical_expr::Expr;
 
-/// Whether an expression is a row, such as `(a, b)`.
+/// Returns whether an expression is a row, such as `(a, b)`.
 pub(crate) fn is_row(expr: &Expr) -> bool {
     matches!(expr, Expr::ScalarFunction(call) if call.func.name() == "struct")
 }

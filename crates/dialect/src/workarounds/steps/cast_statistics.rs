@@ -50,7 +50,7 @@ impl PhysicalOptimizerRule for TrueStatistics {
     }
 }
 
-/// Whether an expression is a cast after which values may have another order. Only casts have statistics.
+/// Returns whether an expression is a cast after which values may have another order. Only casts have statistics.
 fn changes_order(expr: &dyn PhysicalExpr, schema: &Schema) -> bool {
     let Some(cast) = expr.downcast_ref::<CastExpr>() else { return false };
     let inner = cast.expr();

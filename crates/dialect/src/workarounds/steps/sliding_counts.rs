@@ -37,8 +37,8 @@ fn sliding_counts(plan: &dyn ExecutionPlan) -> Vec<usize> {
     (first..).zip(windows).filter(|&(_, window)| is_sliding_count(window.as_ref())).map(|(column, _)| column).collect()
 }
 
-/// Whether DataFusion may take rows for sorted by a window's result, and they may not be. The count of a frame that
-/// only shrinks never grows.
+/// Returns whether DataFusion may take rows for sorted by a window's result, and they may not be. The count of a frame
+/// that only shrinks never grows.
 fn is_sliding_count(window: &dyn WindowExpr) -> bool {
     window.as_any().downcast_ref::<SlidingAggregateWindowExpr>().is_some_and(|sliding| {
         sliding.get_aggregate_expr().set_monotonicity() != SetMonotonicity::NotMonotonic

@@ -82,7 +82,7 @@ pub(super) enum Unknown {
 }
 
 impl Unknown {
-    /// Whether nothing of it is known of an input anyway.
+    /// Returns whether nothing of it is known of an input anyway.
     fn changes_nothing(&self, input: &dyn ExecutionPlan) -> bool {
         let known = &input.properties().eq_properties;
         let is_plain = |class: &EquivalenceClass| class.iter().all(|expr| expr.is::<Column>());
@@ -137,7 +137,7 @@ impl fmt::Display for Unknown {
     }
 }
 
-/// Whether an expression refers to one of the columns at these positions.
+/// Returns whether an expression refers to one of the columns at these positions.
 fn refers_to(expr: &Arc<dyn PhysicalExpr>, columns: &[usize]) -> bool {
     collect_columns(expr).iter().any(|column| columns.contains(&column.index()))
 }

@@ -62,7 +62,7 @@ fn first_column(plan: &LogicalPlan) -> Expr {
     Expr::Column(Column::from(plan.schema().qualified_field(0)))
 }
 
-/// Whether a plan always has exactly one row.
+/// Returns whether a plan always has exactly one row.
 fn has_one_row(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),

@@ -94,7 +94,7 @@ impl<'a> Domain<'a> {
         domain.replaced(value.clone().unalias(), &domain.columns, &[]).map(Some)
     }
 
-    /// Whether a plan mentions one of the domain's columns.
+    /// Returns whether a plan mentions one of the domain's columns.
     fn is_mentioned(&self, plan: &LogicalPlan) -> Result<bool> {
         Ok(!Domain::of(plan, self.outer, self.names)?.columns.is_empty())
     }
@@ -463,7 +463,7 @@ fn restore_name(expr: &mut Expr, before: &Expr) {
     }
 }
 
-/// Whether there is a sort below projections and aliases.
+/// Returns whether there is a sort below projections and aliases.
 fn is_ordered_below(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Sort(_) => true,

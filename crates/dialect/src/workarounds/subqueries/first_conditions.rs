@@ -38,7 +38,7 @@ pub(super) fn before_subqueries(plan: &LogicalPlan) -> Result<Option<LogicalPlan
     filtered(filtered(filter.input.as_ref().clone(), first)?, last).map(Some)
 }
 
-/// Whether a join, or one on its left side, is with a `LATERAL` subquery.
+/// Returns whether a join, or one on its left side, is with a `LATERAL` subquery.
 fn joins_lateral(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Join(join) => subquery_of(&join.right).is_some() || joins_lateral(&join.left),
@@ -78,7 +78,7 @@ fn filtered(plan: LogicalPlan, conditions: Vec<Expr>) -> Result<LogicalPlan> {
     })
 }
 
-/// Whether a condition may be evaluated before others, and for rows that are read twice.
+/// Returns whether a condition may be evaluated before others, and for rows that are read twice.
 fn may_move(condition: &Expr) -> bool {
     !condition.is_volatile() && !has_subquery(condition)
 }

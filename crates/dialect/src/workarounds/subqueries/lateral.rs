@@ -53,7 +53,7 @@ pub(super) fn lateral(join: Join, names: &Names) -> Result<Transformed<LogicalPl
     Ok(Transformed::yes(plan))
 }
 
-/// Whether DataFusion rewrites a `LATERAL` subquery itself.
+/// Returns whether DataFusion rewrites a `LATERAL` subquery itself.
 fn is_left(subquery: &LogicalPlan, join: &Join) -> Result<bool> {
     let pull_up = PullUpCorrelatedExpr::new().with_need_handle_count_bug(true);
     // A column that a condition needs would make rows distinct.
@@ -104,7 +104,7 @@ fn applied(join: &Join, names: &Names) -> Result<Option<LogicalPlan>> {
     plan.build().map(Some)
 }
 
-/// Whether DataFusion can move the conditions on outer columns out of a subquery.
+/// Returns whether DataFusion can move the conditions on outer columns out of a subquery.
 pub(super) fn pulls_up(subquery: &LogicalPlan, mut pull_up: PullUpCorrelatedExpr) -> Result<bool> {
     let has_fixed = subquery.dyn_exists(|plan| match plan {
         LogicalPlan::Join(join) => has_fixed_conditions(join),
@@ -123,8 +123,8 @@ fn has_computed_bounds(limit: &Limit) -> Result<bool> {
     Ok(!matches!((limit.get_skip_type()?, limit.get_fetch_type()?), (SkipType::Literal(_), FetchType::Literal(_))))
 }
 
-/// Whether a join has conditions on outer columns on a side from which they cannot be moved above it. DataFusion moves
-/// them all the same.
+/// Returns whether a join has conditions on outer columns on a side from which they cannot be moved above it.
+/// DataFusion moves them all the same.
 fn has_fixed_conditions(join: &Join) -> Result<bool> {
     use JoinType::{Full, Inner, Left, LeftAnti, LeftMark, LeftSemi, Right, RightAnti, RightMark, RightSemi};
     let (is_left_fixed, is_right_fixed) = match join.join_type {

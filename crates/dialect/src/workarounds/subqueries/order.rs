@@ -102,7 +102,7 @@ impl Key {
     }
 }
 
-/// Whether the result of an aggregate depends on the order of its rows, which it does not name.
+/// Returns whether the result of an aggregate depends on the order of its rows, which it does not name.
 fn depends_on_order(expr: &Expr) -> bool {
     match expr {
         Expr::Alias(alias) => depends_on_order(&alias.expr),

@@ -35,7 +35,7 @@ pub(super) fn refuse_outer_aggregates(plan: &LogicalPlan) -> Result<()> {
     Ok(())
 }
 
-/// Whether the arguments of an aggregate mention columns of an outer query, but none of its own query.
+/// Returns whether the arguments of an aggregate mention columns of an outer query, but none of its own query.
 fn is_of_outer_query(call: &AggregateFunction) -> Result<bool> {
     if call.func.name() == COLLECTING {
         return Ok(false);

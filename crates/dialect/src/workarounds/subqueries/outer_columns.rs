@@ -68,12 +68,12 @@ pub(super) fn outer_columns_of(expr: &Expr, inputs: &[DFSchemaRef]) -> Result<Ve
     Ok(columns)
 }
 
-/// Whether a subquery mentions columns that the inputs of the step that asks it do not have.
+/// Returns whether a subquery mentions columns that the inputs of the step that asks it do not have.
 pub(super) fn reaches_beyond(subquery: &LogicalPlan, inputs: &[DFSchemaRef]) -> Result<bool> {
     Ok(outer_columns(subquery)?.iter().any(|column| !has_column(inputs, column)))
 }
 
-/// Whether a subquery in a plan mentions columns beyond the step that asks it.
+/// Returns whether a subquery in a plan mentions columns beyond the step that asks it.
 pub(super) fn has_distant_columns(plan: &LogicalPlan) -> Result<bool> {
     let mut is_found = false;
     plan.dyn_apply_with_subqueries(|plan| {

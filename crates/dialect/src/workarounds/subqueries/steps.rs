@@ -118,7 +118,7 @@ fn compares_subqueries(expr: &Expr) -> Result<bool> {
     })
 }
 
-/// Whether DataFusion rewrites a step's subquery itself.
+/// Returns whether DataFusion rewrites a step's subquery itself.
 fn is_left(plan: &LogicalPlan, expr: &Expr, subquery: &LogicalPlan) -> Result<bool> {
     if has_distant_columns(subquery)? {
         return Ok(false);
@@ -146,7 +146,7 @@ fn is_left(plan: &LogicalPlan, expr: &Expr, subquery: &LogicalPlan) -> Result<bo
     })
 }
 
-/// Whether a comparison of rows with a subquery that mentions outer columns is in a plan. DataFusion moves the
+/// Returns whether a comparison of rows with a subquery that mentions outer columns is in a plan. DataFusion moves the
 /// conditions on these columns out of the subquery, although its name for the rows hides the columns that they need.
 fn hides_outer_columns(plan: &LogicalPlan) -> Result<bool> {
     plan.dyn_exists(|plan| match plan {

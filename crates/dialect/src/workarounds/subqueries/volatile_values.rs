@@ -28,8 +28,8 @@ pub(super) fn name_volatile_values(plan: LogicalPlan, names: &Names) -> Result<L
     })
 }
 
-/// Whether it is such a subquery. One that mentions outer columns gets no further step, over which they might not be
-/// known.
+/// Returns whether it is such a subquery. One that mentions outer columns gets no further step, over which they might
+/// not be known.
 fn has_own_value(subquery: &Subquery) -> Result<bool> {
     let plan = subquery.subquery.as_ref();
     let may_be_named = matches!(plan, LogicalPlan::Projection(_)) || subquery.outer_ref_columns.is_empty();

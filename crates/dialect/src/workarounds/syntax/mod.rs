@@ -55,13 +55,13 @@ fn query_body(text: &str) -> Result<SetExpr> {
     parsed_query(text).map(|query| *query.body)
 }
 
-/// Whether the columns of a statement's outermost query are those of an answer, which are shown without marks.
+/// Returns whether the columns of a statement's outermost query are those of an answer, which are shown without marks.
 fn has_answer(statement: &Statement) -> bool {
     matches!(statement, Statement::Query(_) | Statement::Copy { source: CopySource::Query(_), .. })
 }
 
-/// Whether nothing refers to the names of a statement's outermost query: they are those of an answer, or its plan is
-/// shown.
+/// Returns whether nothing refers to the names of a statement's outermost query: they are those of an answer, or its
+/// plan is shown.
 fn has_free_names(statement: &Statement) -> bool {
     has_answer(statement) || matches!(statement, Statement::Explain { .. })
 }

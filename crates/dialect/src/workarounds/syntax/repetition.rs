@@ -127,7 +127,7 @@ impl Visitor for Counter {
     }
 }
 
-/// Whether an operand that is written more than once has another value each time.
+/// Returns whether an operand that is written more than once has another value each time.
 fn repeats_volatile(expr: &Expr, (first_times, other_times): (u64, u64)) -> bool {
     if first_times < 2 && other_times < 2 {
         return false;
@@ -207,7 +207,7 @@ fn is_symmetric(low: &Expr) -> bool {
     }
 }
 
-/// Whether it is `(a, b)` or `ROW(a, b)`.
+/// Returns whether it is `(a, b)` or `ROW(a, b)`.
 fn is_row(expr: &Expr) -> bool {
     match expr {
         Expr::Tuple(values) => values.len() > 1,

@@ -35,7 +35,7 @@ impl ExprPlanner for MappedOperands {
     }
 }
 
-/// Whether an operand of this type is, or may become, a string of a dictionary.
+/// Returns whether an operand of this type is, or may become, a string of a dictionary.
 fn is_mapped(operand: &Expr, data_type: &DataType, schema: &DFSchema) -> bool {
     let is_dictionary = |part: &Expr| matches!(part.get_type(schema), Ok(DataType::Dictionary(..)));
     match data_type {
@@ -45,7 +45,7 @@ fn is_mapped(operand: &Expr, data_type: &DataType, schema: &DFSchema) -> bool {
     }
 }
 
-/// Whether it is neither a text nor an array.
+/// Returns whether it is neither a text nor an array.
 fn is_other(data_type: &DataType) -> bool {
     let is_mapped = matches!(data_type, DataType::Dictionary(..));
     !(is_mapped || data_type.is_string() || data_type.is_nested() || data_type.is_null())

@@ -68,7 +68,7 @@ impl ScalarUDFImpl for RegexpLike {
     }
 }
 
-/// Whether a pattern is known and has neither look-around nor references to groups.
+/// Returns whether a pattern is known and has neither look-around nor references to groups.
 fn is_linear(pattern: &Expr) -> bool {
     match pattern {
         Expr::Literal(value, _) => !text_of(value).is_some_and(may_backtrack),

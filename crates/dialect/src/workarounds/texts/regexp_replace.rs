@@ -106,8 +106,9 @@ impl ScalarUDFImpl for RegexpReplace {
     }
 }
 
-/// Whether DataFusion replaces as PostgreSQL does: the first match of a constant pattern without look-around and
-/// references to groups, with no flag but `i`, by a constant without plain backslashes, which DataFusion cannot write.
+/// Returns whether DataFusion replaces as PostgreSQL does: the first match of a constant pattern without look-around
+/// and references to groups, with no flag but `i`, by a constant without plain backslashes, which DataFusion cannot
+/// write.
 fn is_of_datafusion(args: &[ColumnarValue]) -> bool {
     let is_constant_without = |at: usize, has: fn(&str) -> bool| match args.get(at) {
         Some(ColumnarValue::Scalar(text)) => !text_of(text).is_some_and(has),

@@ -137,7 +137,7 @@ fn compared(left: &Expr, operator: Operator, right: &Expr, schema: &DFSchema) ->
     Ok(written.read(kind.unit).and_then(|written| against(time, turned, written, &kind)))
 }
 
-/// Whether a unit counts a written time without a rest. A text that is not read here has none.
+/// Returns whether a unit counts a written time without a rest. A text that is not read here has none.
 fn is_exact(text: &str, unit: ArrowUnit) -> bool {
     read_time(text, time_unit_of(unit)).is_none_or(|time| time.rest == Rest::Nothing)
 }

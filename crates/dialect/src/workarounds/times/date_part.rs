@@ -169,7 +169,7 @@ pub(crate) fn normalized(part: &str) -> String {
     name.to_owned()
 }
 
-/// Whether there is a part of this name in some type.
+/// Returns whether there is a part of this name in some type.
 fn is_part(part: &str) -> bool {
     const PARTS: [&str; 23] = [
         "century",

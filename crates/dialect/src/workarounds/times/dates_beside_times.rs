@@ -55,7 +55,7 @@ fn unite(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     is_changed
 }
 
-/// Whether a type is one of times to which a date may be cast.
+/// Returns whether a type is one of times to which a date may be cast.
 pub(crate) fn is_time(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Timestamp(_, zone) if zone.as_deref().is_none_or(is_utc))
 }

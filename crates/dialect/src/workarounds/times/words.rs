@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 /// Functions whose arguments are times if one of them is.
 const OF_TIMES: [&str; 3] = ["age", "greatest", "least"];
 
-/// Whether a statement has such a word in it, wherever.
+/// Returns whether a statement has such a word in it, wherever.
 pub fn has_time_words(statement: &Statement) -> bool {
     visit(statement, &mut Words).is_break()
 }
@@ -91,7 +91,7 @@ fn is_time(of: &DataType) -> bool {
     matches!(of, DataType::Date32 | DataType::Timestamp(..))
 }
 
-/// Whether a text is such a word, or one that is refused.
+/// Returns whether a text is such a word, or one that is refused.
 fn is_word(text: &str) -> bool {
     TimeWord::read(text).is_some() || is_infinite(text)
 }

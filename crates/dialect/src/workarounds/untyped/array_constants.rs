@@ -184,7 +184,7 @@ fn type_source(expr: &Expr) -> &Expr {
     first.map_or(expr, type_source)
 }
 
-/// Whether an expression has a type of its own: whether it is neither a constant nor a parameter.
+/// Returns whether an expression has a type of its own: whether it is neither a constant nor a parameter.
 fn has_type(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => has_type(inner),
@@ -193,7 +193,7 @@ fn has_type(expr: &Expr) -> bool {
     }
 }
 
-/// Whether an expression is a number with a point.
+/// Returns whether an expression is a number with a point.
 fn is_decimal(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => is_decimal(inner),

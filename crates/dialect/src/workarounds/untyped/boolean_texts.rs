@@ -50,7 +50,7 @@ fn convert(exprs: Vec<&mut Expr>, schema: &DFSchema) -> bool {
     true
 }
 
-/// Whether it is a text constant without a cast.
+/// Returns whether it is a text constant without a cast.
 fn is_text(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Utf8View(Some(_)), _))
 }

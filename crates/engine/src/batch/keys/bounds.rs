@@ -77,7 +77,7 @@ impl KeyBounds {
         }
     }
 
-    /// Whether a chunk with these statistics, one for each column of the key, may hold a row of the same key.
+    /// Returns whether a chunk with these statistics, one for each column of the key, may hold a row of the same key.
     pub(crate) fn meets(&self, row_count: u32, statistics: &[ColumnStatistics]) -> bool {
         let may_be_null = |column: usize, chunk: &ColumnStatistics| {
             self.nulls_equal
@@ -99,7 +99,7 @@ impl KeyBounds {
     }
 }
 
-/// Whether two chunks, by their row counts and statistics, may hold rows of the same key.
+/// Returns whether two chunks, by their row counts and statistics, may hold rows of the same key.
 pub(crate) fn may_meet(key: &Key, a: (u32, &[ColumnStatistics]), b: (u32, &[ColumnStatistics])) -> bool {
     a.1.iter().zip(b.1).all(|(one, other)| {
         let apart = |max: &Option<Bound>, min: &Option<Bound>| match (max, min) {

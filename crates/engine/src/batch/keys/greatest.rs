@@ -10,7 +10,8 @@ use crate::read::snapshot::ReadSnapshot;
 use crate::shared::greatest_keys::GreatestKey;
 use atsdb_core::{ChunkDescriptor, ChunkId, Result, Table};
 
-/// Whether rows within these bounds, one for each key, lie beyond all rows of a snapshot. False if that is not known.
+/// Returns whether rows within these bounds, one for each key, lie beyond all rows of a snapshot. False if that is not
+/// known.
 pub(crate) fn lie_beyond(snapshot: &ReadSnapshot, table: &Table, keys: &[Key], bounds: &[KeyBounds]) -> Result<bool> {
     // The times of the rows already exclude most chunks.
     if keys.iter().all(|key| key.time.is_some()) {

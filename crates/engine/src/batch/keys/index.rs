@@ -78,7 +78,7 @@ impl KeyIndex {
         Ok(true)
     }
 
-    /// Whether the index is so large that it should be replaced by a new one.
+    /// Returns whether the index is so large that it should be replaced by a new one.
     pub fn is_full(&self) -> bool {
         self.keys.iter().any(|key| key.known.len() > KEYS_MAX || key.known.byte_count() > KEY_BYTES_MAX)
     }

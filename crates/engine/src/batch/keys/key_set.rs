@@ -54,7 +54,7 @@ impl KeyRow {
         }
     }
 
-    /// Whether one of the values is a NULL that equals no other NULL. The key then equals no other key.
+    /// Returns whether one of the values is a NULL that equals no other NULL. The key then equals no other key.
     pub(crate) fn has_null(&self) -> bool {
         self.has_null
     }

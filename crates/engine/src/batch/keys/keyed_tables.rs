@@ -110,7 +110,7 @@ impl KeyedTables {
         self.count(more, 0);
     }
 
-    /// Whether the batch has chunks of a table with rows that the series clocks have not seen.
+    /// Returns whether the batch has chunks of a table with rows that the series clocks have not seen.
     pub(crate) fn has_rewritten(&self, table: TableId) -> bool {
         self.rewritten.contains(&table)
     }
@@ -149,17 +149,17 @@ impl KeyedTables {
         self.names_duplicates = true;
     }
 
-    /// Whether rows of other writers that break a rule are reported as such, and not as a conflict.
+    /// Returns whether rows of other writers that break a rule are reported as such, and not as a conflict.
     pub(crate) fn names_duplicates(&self) -> bool {
         self.names_duplicates
     }
 
-    /// Whether a row of the table whose key another writer has added is a duplicate, not a conflict.
+    /// Returns whether a row of the table whose key another writer has added is a duplicate, not a conflict.
     pub(crate) fn names_duplicates_of(&self, table: TableId) -> bool {
         self.names_duplicates && !self.decided.contains(&table)
     }
 
-    /// Whether rows of a table wait.
+    /// Returns whether rows of a table wait.
     pub(crate) fn has_waiting(&self, table: TableId) -> bool {
         self.policy(table).is_some()
     }

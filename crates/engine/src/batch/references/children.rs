@@ -102,7 +102,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Whether all rows that were added to a table have parents in a view of the batch.
+    /// Returns whether all rows that were added to a table have parents in a view of the batch.
     fn have_parents(&mut self, view: &ReadSnapshot, table: &Table, rows: &[RecordBatch]) -> Result<bool> {
         for key in &table.definition.foreign_keys {
             if self.postpones(table, key) {
@@ -298,7 +298,7 @@ impl Batch {
     }
 }
 
-/// Whether a row has a NULL in some columns but not in all.
+/// Returns whether a row has a NULL in some columns but not in all.
 fn is_mixed(columns: &[ArrayRef]) -> bool {
     let has_null = nulls_of(columns);
     let is_null = |row: usize| columns.iter().all(|array| array.is_null(row));

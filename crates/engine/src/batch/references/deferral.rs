@@ -25,7 +25,7 @@ impl Deferral {
         }
     }
 
-    /// Whether a foreign key of a table is checked when the transaction ends.
+    /// Returns whether a foreign key of a table is checked when the transaction ends.
     pub(crate) fn defers(&self, child: TableId, key: &ForeignKey) -> bool {
         let Some(initially) = key.deferrable else { return false };
         let named = self.named.get(&(child, name_key(&key.name))).copied();

@@ -38,7 +38,7 @@ impl Batch {
         std::mem::replace(&mut self.is_deleting, is_deleting)
     }
 
-    /// Whether a foreign key refers to a table.
+    /// Returns whether a foreign key refers to a table.
     pub(crate) fn is_parent(&mut self, table: TableId) -> Result<bool> {
         if self.changes.references().parents().is_none() {
             let base = self.base()?;

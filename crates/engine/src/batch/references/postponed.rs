@@ -29,7 +29,7 @@ impl Batch {
         self.check_postponed(true)
     }
 
-    /// Whether the rows of a child are not looked up now, but when the transaction ends.
+    /// Returns whether the rows of a child are not looked up now, but when the transaction ends.
     pub(super) fn postpones(&mut self, child: &Table, key: &ForeignKey) -> bool {
         let defers = self.changes.deferral().defers(child.id, key);
         if defers {
@@ -38,7 +38,7 @@ impl Batch {
         defers
     }
 
-    /// Whether keys that a parent lacks may be referred to until the transaction ends.
+    /// Returns whether keys that a parent lacks may be referred to until the transaction ends.
     pub(super) fn is_postponed(&self, gone: &GoneKeys) -> bool {
         let Reference { child, key } = &gone.reference;
         gone.action == ReferentialAction::NoAction && self.changes.deferral().defers(*child, key)

@@ -172,7 +172,7 @@ impl References {
         self.validated.insert(table);
     }
 
-    /// Whether all rows of a child table were checked for a foreign key.
+    /// Returns whether all rows of a child table were checked for a foreign key.
     pub(crate) fn has_validated(&self, table: TableId) -> bool {
         self.validated.contains(&table)
     }
@@ -228,7 +228,7 @@ impl References {
         (std::mem::take(&mut self.postponed_gone), std::mem::take(&mut self.postponed_children))
     }
 
-    /// Whether checks that concern a table as child or parent wait for the end of the transaction.
+    /// Returns whether checks that concern a table as child or parent wait for the end of the transaction.
     pub(crate) fn has_postponed(&self, table: &Table) -> bool {
         let concerns = |gone: &GoneKeys| gone.reference.child == table.id || gone.parent == table.id;
         self.postponed_children.contains(&table.id) || self.postponed_gone.iter().any(concerns)
@@ -240,12 +240,12 @@ impl References {
         self.exempt.entry(chunk).or_default().extend(names);
     }
 
-    /// Whether rows in a chunk of the batch are older than a foreign key that is not valid.
+    /// Returns whether rows in a chunk of the batch are older than a foreign key that is not valid.
     pub(crate) fn is_exempt(&self, chunk: ChunkUid, key: &ForeignKey) -> bool {
         key.not_valid && self.exempt.get(&chunk).is_some_and(|names| names.contains(&name_key(&key.name)))
     }
 
-    /// Whether there is nothing to check.
+    /// Returns whether there is nothing to check.
     pub(crate) fn is_settled(&self) -> bool {
         self.added.is_empty() && self.rewritten.is_empty() && self.removed.is_empty()
     }
@@ -260,7 +260,7 @@ impl References {
         self.children.iter().copied().collect()
     }
 
-    /// Whether a chunk of the batch was checked.
+    /// Returns whether a chunk of the batch was checked.
     pub(crate) fn is_checked(&self, chunk: ChunkId) -> bool {
         self.checked.contains(&chunk)
     }
@@ -305,7 +305,7 @@ impl References {
         self.parents = parents;
     }
 
-    /// Whether the commit depends on nothing but what the batch has written.
+    /// Returns whether the commit depends on nothing but what the batch has written.
     pub(crate) fn is_empty(&self) -> bool {
         self.known.is_empty() && self.pinned.is_empty()
     }

@@ -176,7 +176,7 @@ impl Groups {
         self.keyed.len()
     }
 
-    /// Whether there are no groups.
+    /// Returns whether there are no groups.
     pub fn is_empty(&self) -> bool {
         self.keyed.len() == 0
     }

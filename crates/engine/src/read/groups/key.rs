@@ -140,7 +140,7 @@ impl Packing {
         (shift <= u128::BITS).then_some(Self { slots, bits: shift })
     }
 
-    /// Whether there are no keys, so that all rows are in one group.
+    /// Returns whether there are no keys, so that all rows are in one group.
     pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }

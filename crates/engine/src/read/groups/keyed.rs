@@ -142,7 +142,7 @@ impl KeyedGroups {
         }
     }
 
-    /// Whether keys are looked up by their hashes.
+    /// Returns whether keys are looked up by their hashes.
     pub(super) fn is_hashed(&self) -> bool {
         match self {
             Self::Narrow(keys) => keys.table.is_hashed(),

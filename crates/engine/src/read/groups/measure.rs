@@ -217,7 +217,7 @@ impl MeasureState {
         }
     }
 
-    /// Whether the contribution of a chunk has the type of the values that are kept.
+    /// Returns whether the contribution of a chunk has the type of the values that are kept.
     pub(super) fn takes(&self, part: ChunkMeasure) -> bool {
         match part {
             ChunkMeasure::Count => true,

@@ -81,7 +81,7 @@ fn mean(values: &[f64]) -> f64 {
     first + values.iter().map(|value| value - first).sum::<f64>() / values.len() as f64
 }
 
-/// Whether moments can be computed of values of a type.
+/// Returns whether moments can be computed of values of a type.
 pub(super) fn has_moments(data_type: &DataType) -> bool {
     data_type.is_integer() || matches!(data_type, DataType::Float32 | DataType::Float64)
 }

@@ -21,11 +21,11 @@ pub(super) trait Number: ArrowNativeType {
         }
     }
 
-    /// Whether the number comes before another. Floating-point numbers have their total order, in which -0.0 comes
-    /// before 0.0, and NaN after all numbers or, with its sign bit set, before them.
+    /// Returns whether the number comes before another. Floating-point numbers have their total order, in which -0.0
+    /// comes before 0.0, and NaN after all numbers or, with its sign bit set, before them.
     fn is_below(self, other: Self) -> bool;
 
-    /// Whether a widened number comes before another.
+    /// Returns whether a widened number comes before another.
     fn is_wide_below(a: Self::Wide, b: Self::Wide) -> bool;
 }
 

@@ -40,7 +40,7 @@ impl Groups {
         Ok(())
     }
 
-    /// Whether groups were set aside.
+    /// Returns whether groups were set aside.
     pub fn has_set_aside(&self) -> bool {
         !self.set_aside.is_empty()
     }

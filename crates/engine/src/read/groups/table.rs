@@ -81,7 +81,7 @@ impl<K: PackedKey> GroupTable<K> {
         &self.keys
     }
 
-    /// Whether keys are looked up by their hashes.
+    /// Returns whether keys are looked up by their hashes.
     pub(super) fn is_hashed(&self) -> bool {
         matches!(self.index, KeyLookup::Hashed(_))
     }

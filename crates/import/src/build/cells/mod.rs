@@ -97,7 +97,7 @@ impl Cells<'_> {
         })
     }
 
-    /// Whether a JSON string is allowed in an inferred column.
+    /// Returns whether a JSON string is allowed in an inferred column.
     fn takes_string(&self, bytes: &[u8]) -> bool {
         match self.column.column.column_type {
             ColumnType::Timestamp(_) | ColumnType::Date => true,

@@ -77,7 +77,7 @@ pub(super) fn text(question: &Question, table: &SeriesTable) -> Result<String, F
     Ok(text)
 }
 
-/// Whether this is a tag that all rows of a group share.
+/// Returns whether this is a tag that all rows of a group share.
 fn is_of_the_group(question: &Question, name: &str) -> bool {
     question.last_of.as_deref() == Some(name) || question.group_tags().any(|tag| tag == name)
 }

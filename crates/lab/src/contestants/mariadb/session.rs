@@ -55,7 +55,7 @@ impl MariadbSession {
     }
 }
 
-/// Whether a setting affects this engine. Settings of other engines do not.
+/// Returns whether a setting affects this engine. Settings of other engines do not.
 fn bears_on(setting: &str, engine: Engine) -> bool {
     let of = |engines: &[Engine]| engines.contains(&engine);
     match setting.split(['-', '_']).next() {

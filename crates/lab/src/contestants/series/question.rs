@@ -78,7 +78,7 @@ impl Question {
         self.groups.iter().filter_map(|key| if let GroupKey::Tag(name) = key { Some(name.as_str()) } else { None })
     }
 
-    /// Whether the question asks for aggregates instead of rows.
+    /// Returns whether the question asks for aggregates instead of rows.
     pub(crate) fn is_aggregate(&self) -> bool {
         self.items.iter().any(|item| matches!(item, Item::Aggregate(..)))
     }

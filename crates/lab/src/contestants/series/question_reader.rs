@@ -289,7 +289,7 @@ impl ItemText {
         }
     }
 
-    /// Whether it is the time, or the start of a bucket of times.
+    /// Returns whether it is the time, or the start of a bucket of times.
     fn is_time(&self, table: &SeriesTable) -> Result<bool, Failure> {
         match self {
             Self::Column(name) | Self::Cut(name, _) => Ok(table.role(name)? == Role::Time),

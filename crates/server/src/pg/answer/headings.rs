@@ -37,7 +37,7 @@ fn is_star(item: &SelectItem) -> bool {
     matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
 }
 
-/// Whether a heading cannot be the text of an expression.
+/// Returns whether a heading cannot be the text of an expression.
 pub(super) fn is_surely_a_name(heading: &str) -> bool {
     let is_constant = ["true", "false", "null"].iter().any(|constant| heading.eq_ignore_ascii_case(constant));
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';

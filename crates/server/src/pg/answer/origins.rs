@@ -228,7 +228,7 @@ fn last(name: &ObjectName) -> Option<&str> {
     name.0.last()?.as_ident().map(|part| part.value.as_str())
 }
 
-/// Whether a `*` stands for all columns under their own names.
+/// Returns whether a `*` stands for all columns under their own names.
 fn is_plain(options: &WildcardAdditionalOptions) -> bool {
     let plain = WildcardAdditionalOptions { wildcard_token: options.wildcard_token.clone(), ..Default::default() };
     *options == plain

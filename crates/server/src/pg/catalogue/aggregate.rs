@@ -11,14 +11,15 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// Whether a function is an aggregate.
+/// Returns whether a function is an aggregate.
 pub(super) fn is_aggregate(function: &Function) -> bool {
     const NAMES: [&str; 11] =
         ["count", "min", "max", "sum", "avg", "array_agg", "string_agg", "bool_and", "bool_or", "every", "json_agg"];
     function.over.is_none() && NAMES.contains(&function_name(function).as_str())
 }
 
-/// Whether a SELECT aggregates: it has GROUP BY or HAVING, or calls an aggregate, which makes all rows one group.
+/// Returns whether a SELECT aggregates: it has GROUP BY or HAVING, or calls an aggregate, which makes all rows one
+/// group.
 pub(super) fn is_aggregate_query(select: &Select) -> bool {
     let GroupByExpr::Expressions(by, _) = &select.group_by else { return true };
     let of_item = |item: &SelectItem| match item {
@@ -28,7 +29,7 @@ pub(super) fn is_aggregate_query(select: &Select) -> bool {
     !by.is_empty() || select.having.is_some() || select.projection.iter().any(of_item)
 }
 
-/// Whether an expression calls an aggregate outside of its subqueries.
+/// Returns whether an expression calls an aggregate outside of its subqueries.
 fn has_aggregate(expr: &Expr) -> bool {
     let mut called = BTreeSet::new();
     let mut in_subqueries = BTreeSet::new();

@@ -90,7 +90,7 @@ pub(super) fn cast_to(context: &Context<'_>, value: Value, name: &str) -> Result
     })
 }
 
-/// Whether a text is a number as SQL has it without an exponent, such as `-1.5`.
+/// Returns whether a text is a number as SQL has it without an exponent, such as `-1.5`.
 pub(super) fn is_plain_number(text: &str) -> bool {
     let is_of_number = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
     text.parse::<f64>().is_ok() && text.ends_with(|last: char| last.is_ascii_digit()) && text.bytes().all(is_of_number)

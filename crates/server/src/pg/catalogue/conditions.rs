@@ -18,7 +18,7 @@ pub(super) fn conjuncts<'a>(condition: &'a Expr, parts: &mut Vec<&'a Expr>) {
     }
 }
 
-/// Whether every name in an expression is one of these columns, and it has no subquery.
+/// Returns whether every name in an expression is one of these columns, and it has no subquery.
 pub(super) fn is_about(expr: &Expr, columns: &[ColumnName]) -> bool {
     let mut names = 0;
     let outcome = visit_expressions(expr, |inner| {

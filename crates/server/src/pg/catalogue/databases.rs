@@ -7,7 +7,7 @@ use crate::pg::error::PgError;
 
 const DATABASES: (&str, &str) = ("pg_catalog", "pg_database");
 
-/// Whether a database, given its name or number, is that of the connection.
+/// Returns whether a database, given its name or number, is that of the connection.
 pub(super) fn is_own_database(context: &Context<'_>, database: &Value) -> Result<bool, PgError> {
     match database {
         Value::Text(name) => Ok(name == context.database),

@@ -18,7 +18,7 @@ use crate::shared::clock;
 use atsdb::PUBLIC_SCHEMA;
 use atsdb::sql::{pretty_size, version_text};
 
-/// Whether a name is a function that is called without parentheses.
+/// Returns whether a name is a function that is called without parentheses.
 pub(super) fn special_name(name: &str) -> bool {
     ["current_user", "session_user", "user", "current_role", "current_catalog", "current_schema"].contains(&name)
 }

@@ -238,7 +238,7 @@ fn label_with_type(context: &Context<'_>, expression: &str) -> Result<Option<Str
     Ok(name_of_enumeration(context, number)?.map(|name| format!("{label}'::{name}")))
 }
 
-/// Whether a type is found by its name alone; NULL if it does not exist.
+/// Returns whether a type is found by its name alone; NULL if it does not exist.
 pub(super) fn is_visible_type(context: &Context<'_>, number: &Value) -> Result<Value, PgError> {
     let name = by_number(context, TYPES, number, "typname")?;
     let Some(name) = name.shown() else { return Ok(Value::Null) };

@@ -20,7 +20,7 @@ impl NotTables {
         names
     }
 
-    /// Whether a name means no table.
+    /// Returns whether a name means no table.
     pub(super) fn has(&self, schema: Option<&str>, name: &str) -> bool {
         let is_in = |names: &[String]| names.iter().any(|other| other == name);
         schema.is_none() && is_in(&self.ctes) || is_in(&self.functions)

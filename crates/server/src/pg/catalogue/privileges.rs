@@ -127,7 +127,7 @@ fn in_privileges(role: &str) -> String {
     if is_plain { role.to_owned() } else { format!("\"{}\"", role.replace('"', "\"\"")) }
 }
 
-/// Whether an object exists. As in PostgreSQL, an unknown name is an error, but not an unknown number.
+/// Returns whether an object exists. As in PostgreSQL, an unknown name is an error, but not an unknown number.
 fn exists(context: &Context<'_>, kind: &str, object: &Value) -> Result<bool, PgError> {
     let (table, column, code) = match kind {
         "table" | "column" | "any_column" | "sequence" => ("pg_class", "relname", "42P01"),
@@ -155,7 +155,8 @@ fn exists(context: &Context<'_>, kind: &str, object: &Value) -> Result<bool, PgE
     }
 }
 
-/// Whether a table that exists has a column. As in PostgreSQL, an unknown name is an error, but not an unknown number.
+/// Returns whether a table that exists has a column. As in PostgreSQL, an unknown name is an error, but not an unknown
+/// number.
 fn has_column(context: &Context<'_>, table: &Value, column: &Value) -> Result<bool, PgError> {
     let number = match table {
         Value::Text(name) => number_of(context, "regclass", name)?,

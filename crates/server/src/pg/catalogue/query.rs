@@ -162,7 +162,7 @@ fn with_plain_comparisons(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     plain
 }
 
-/// Whether a text may be about the catalogue. This spares most statements the time to parse them here.
+/// Returns whether a text may be about the catalogue. This spares most statements the time to parse them here.
 fn may_be(text: &str) -> bool {
     let trimmed = text.trim_start();
     let begins = |start: &&str| trimmed.get(..start.len()).is_some_and(|part| part.eq_ignore_ascii_case(start));
@@ -170,7 +170,7 @@ fn may_be(text: &str) -> bool {
     is_query && text.len() <= TEXT_BYTES_MAX && has_sign(text)
 }
 
-/// Whether a text has a word that occurs in queries about the catalogue. Columns of tables have names such as
+/// Returns whether a text has a word that occurs in queries about the catalogue. Columns of tables have names such as
 /// `usage_user`.
 pub(in crate::pg) fn has_sign(text: &str) -> bool {
     static SIGNS: LazyLock<Option<Regex>> = LazyLock::new(|| {

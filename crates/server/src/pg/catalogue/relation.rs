@@ -29,7 +29,7 @@ pub(in crate::pg) struct Relation {
 pub(in crate::pg) const SYSTEM_COLUMN: &str = "tableoid";
 
 impl ColumnName {
-    /// Whether this is the system column.
+    /// Returns whether this is the system column.
     pub(in crate::pg) fn is_system(&self) -> bool {
         self.is_hidden && self.name == SYSTEM_COLUMN
     }

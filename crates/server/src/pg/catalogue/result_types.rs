@@ -105,18 +105,18 @@ pub(super) fn result_type(name: &str, arguments: &[u32]) -> Option<u32> {
     })
 }
 
-/// Whether a function returns the present time.
+/// Returns whether a function returns the present time.
 pub(super) fn is_present_time(name: &str) -> bool {
     ["now", "current_timestamp", "transaction_timestamp", "statement_timestamp", "clock_timestamp"].contains(&name)
 }
 
-/// Whether a function returns a number of events that PostgreSQL counts for a table or an index.
+/// Returns whether a function returns a number of events that PostgreSQL counts for a table or an index.
 pub(super) fn is_statistic(name: &str) -> bool {
     let counted = name.strip_prefix("pg_stat_get_").unwrap_or_default();
     ["numscans", "blocks_fetched", "blocks_hit", "dead_tuples"].contains(&counted) || counted.starts_with("tuples_")
 }
 
-/// Whether a function returns whether something holds.
+/// Returns whether a function returns whether something holds.
 pub(super) fn is_condition(name: &str) -> bool {
     name.starts_with("has_")
         || name.ends_with("_is_visible")

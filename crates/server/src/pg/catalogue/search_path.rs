@@ -62,7 +62,7 @@ fn class_in(context: &Context<'_>, schema: &str, name: &str) -> Result<Option<i6
     Ok(found.and_then(|row| row[number].int()))
 }
 
-/// Whether a table, view or index is found by its name alone; NULL if it does not exist.
+/// Returns whether a table, view or index is found by its name alone; NULL if it does not exist.
 pub(super) fn is_visible(context: &Context<'_>, number: &Value) -> Result<Value, PgError> {
     let Some(name) = by_number(context, CLASSES, number, "relname")?.shown() else { return Ok(Value::Null) };
     Ok(Value::Bool(class_number(context, None, &name)? == number.int()))

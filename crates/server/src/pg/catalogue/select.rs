@@ -91,7 +91,7 @@ fn common_table(context: &Context<'_>, cte: &Cte, is_recursive: bool, frame: &Fr
     Ok(Relation::new(columns, all))
 }
 
-/// Whether a query refers to a table. Under WITH RECURSIVE, not every common table expression refers to itself.
+/// Returns whether a query refers to a table. Under WITH RECURSIVE, not every common table expression refers to itself.
 fn refers_to(query: &Query, table: &str) -> bool {
     let outcome = visit_relations(query, |name| match schema_and_name(name) {
         (None, found) if found == table => ControlFlow::Break(()),

@@ -20,7 +20,7 @@ const VALUES_MAX: i64 = 1_000_000;
 
 type Computed = BTreeMap<*const Expr, Value>;
 
-/// Whether a function is set-returning.
+/// Returns whether a function is set-returning.
 pub(super) fn is_set_function(name: &str) -> bool {
     const NAMES: [&str; 6] = [
         "unnest",

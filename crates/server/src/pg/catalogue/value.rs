@@ -84,7 +84,7 @@ impl Value {
         }
     }
 
-    /// Whether a condition is true. NULL is not.
+    /// Returns whether a condition is true. NULL is not.
     pub(in crate::pg) fn is_true(&self) -> bool {
         *self == Self::Bool(true)
     }

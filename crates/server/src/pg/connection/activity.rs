@@ -48,7 +48,7 @@ impl Connection {
         backends
     }
 
-    /// Whether there is a process that the user may end.
+    /// Returns whether there is a process that the user may end.
     fn may_end(&self, process: i32, what: &str) -> Result<bool, PgError> {
         let backends = self.all_backends();
         let Some(backend) = backends.iter().find(|backend| backend.process == process) else { return Ok(false) };

@@ -74,7 +74,7 @@ impl Connection {
         }
     }
 
-    /// Whether a portal has rows that were not read, which closing it would end.
+    /// Returns whether a portal has rows that were not read, which closing it would end.
     fn has_open_rows(&self) -> bool {
         let is_open = |portal: &Portal| matches!(portal.progress, Progress::Running { .. } | Progress::Cursor(_));
         self.portals.values().any(is_open)

@@ -69,7 +69,7 @@ impl Cursor {
         })
     }
 
-    /// Whether a query of the store still computes rows.
+    /// Returns whether a query of the store still computes rows.
     pub(super) fn is_of_store(&self) -> bool {
         match &self.rows {
             CursorRows::Once(source) => source.is_of_store() && !self.is_at_end,

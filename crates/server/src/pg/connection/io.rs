@@ -240,7 +240,7 @@ impl Io {
         if self.is_full() { self.flush() } else { Ok(()) }
     }
 
-    /// Whether there is enough output to send it.
+    /// Returns whether there is enough output to send it.
     pub(in crate::pg) fn is_full(&self) -> bool {
         self.out.bytes.len() >= FLUSH_BYTES
     }

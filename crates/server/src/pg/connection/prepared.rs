@@ -113,7 +113,7 @@ fn assigned(value: ScalarValue, type_id: u32) -> ScalarValue {
     }
 }
 
-/// Whether a type is that of UUIDs or of their arrays, which are texts for the store.
+/// Returns whether a type is that of UUIDs or of their arrays, which are texts for the store.
 fn is_of_uuids(type_id: u32) -> bool {
     type_id == known::UUID || known::element_of(type_id).is_some_and(|element| element.id == known::UUID)
 }

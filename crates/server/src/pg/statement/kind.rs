@@ -144,12 +144,12 @@ impl StatementKind {
         })
     }
 
-    /// Whether a statement is allowed after an error inside a transaction.
+    /// Returns whether a statement is allowed after an error inside a transaction.
     pub(in crate::pg) fn ends_transaction(&self) -> bool {
         matches!(self, Self::Commit { .. } | Self::Rollback { .. } | Self::RollbackTo)
     }
 
-    /// Whether it may change the store within a transaction.
+    /// Returns whether it may change the store within a transaction.
     pub(in crate::pg) fn may_change(&self) -> bool {
         matches!(self, Self::Change(_) | Self::Other | Self::Copy(_))
     }
@@ -205,7 +205,7 @@ fn is_chained(mut words: Words<'_>) -> Result<bool, PgError> {
     Ok(is_chained)
 }
 
-/// Whether the modes of a transaction make it read-only. The last one counts.
+/// Returns whether the modes of a transaction make it read-only. The last one counts.
 fn read_only(words: Words<'_>) -> Option<bool> {
     let words: Vec<Word> = words.collect();
     let pair = |pair: &[Word]| match pair {

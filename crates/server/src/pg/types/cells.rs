@@ -207,7 +207,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Whether values of this type may be elements of an array: values without parts, and arrays of such.
+/// Returns whether values of this type may be elements of an array: values without parts, and arrays of such.
 fn is_element(data_type: &DataType) -> bool {
     match data_type {
         DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {

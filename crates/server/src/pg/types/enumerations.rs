@@ -28,7 +28,7 @@ pub(in crate::pg) fn number_of_label(name: &QualifiedName, label: &str) -> u32 {
     LABELS_FROM + folded(&[name.schema.as_deref().unwrap_or_default(), &name.name, label])
 }
 
-/// Whether a number is that of an enumerated type.
+/// Returns whether a number is that of an enumerated type.
 pub(in crate::pg) fn is_enumeration(number: u32) -> bool {
     TYPES.contains(&number)
 }

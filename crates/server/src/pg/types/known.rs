@@ -137,12 +137,13 @@ pub(in crate::pg) const TYPES: [PgType; 53] = [
     plain(INT8RANGE, "int8range", "int8range", -1, 'R', (3927, "_int8range")),
 ];
 
-/// Whether values of a type are numbers of objects that are written by their names: `regclass` and similar types.
+/// Returns whether values of a type are numbers of objects that are written by their names: `regclass` and similar
+/// types.
 pub(in crate::pg) fn is_named(id: u32) -> bool {
     matches!(id, REGPROC | REGPROCEDURE | REGCLASS | REGTYPE | REGNAMESPACE | REGROLE)
 }
 
-/// Whether values of a type are sent as their texts in the binary format, too.
+/// Returns whether values of a type are sent as their texts in the binary format, too.
 pub(in crate::pg) fn is_sent_as_text(id: u32) -> bool {
     matches!(id, 0 | TEXT | VARCHAR | BPCHAR | NAME | CHAR | UNKNOWN | JSON | XML | CSTRING)
         || enumerations::is_enumeration(id)

@@ -34,7 +34,7 @@ pub(in crate::pg) fn storage_of(id: u32) -> &'static str {
     }
 }
 
-/// Whether values of this width are passed as they are, not by their address.
+/// Returns whether values of this width are passed as they are, not by their address.
 pub(in crate::pg) fn is_by_value(width: i16) -> bool {
     matches!(width, 1 | 2 | 4 | 8)
 }
@@ -48,7 +48,7 @@ pub(in crate::pg) fn collation_of(id: u32) -> i64 {
     }
 }
 
-/// Whether a type is preferred to others of its category.
+/// Returns whether a type is preferred to others of its category.
 pub(in crate::pg) fn is_preferred(id: u32) -> bool {
     matches!(
         id,

@@ -124,7 +124,7 @@ impl References {
         self.deferral = Some(deferral);
     }
 
-    /// Whether the foreign key is not checked now, but at the end of the transaction.
+    /// Returns whether the foreign key is not checked now, but at the end of the transaction.
     fn defers(&self) -> bool {
         let key = self.children.as_ref().and_then(|children| children.key.as_ref());
         let Some(initially) = key.and_then(|key| key.clauses.deferrable) else { return false };
@@ -259,8 +259,8 @@ impl References {
         self.parents.iter().flat_map(|parents| &parents.rows).map(|row| row.cells).collect()
     }
 
-    /// Whether the rows are as the definitions require: keys are unique, moods are labels, amounts are in bounds, and
-    /// each child that refers to a parent has it, unless that is not checked yet.
+    /// Returns whether the rows are as the definitions require: keys are unique, moods are labels, amounts are in
+    /// bounds, and each child that refers to a parent has it, unless that is not checked yet.
     fn is_sound(&self, defers: bool) -> bool {
         let known = self.known();
         let parent_count = self.parents.as_ref().map_or(0, |parents| parents.rows.len());
@@ -287,7 +287,7 @@ impl References {
         self.rewritten += 1;
     }
 
-    /// Whether definitions have changed since this was the state.
+    /// Returns whether definitions have changed since this was the state.
     pub(crate) fn is_redefined_in(&self, present: &Self) -> bool {
         self.defined != present.defined
     }

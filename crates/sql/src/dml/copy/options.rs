@@ -72,7 +72,7 @@ pub enum CopyColumns {
 }
 
 impl CopyOptions {
-    /// Whether the fields of a column are quoted always.
+    /// Returns whether the fields of a column are quoted always.
     pub fn quotes(&self, column: &str) -> bool {
         match &self.force_quote {
             CopyColumns::All => true,
@@ -144,7 +144,7 @@ pub(super) struct ParsedOptions {
 }
 
 impl ParsedOptions {
-    /// Whether nothing is given about a format of PostgreSQL.
+    /// Returns whether nothing is given about a format of PostgreSQL.
     pub(super) fn is_empty(&self) -> bool {
         let Self { format, delimiter, null, header, quote, escape, freeze, encoding, overwrite: _, .. } = self;
         let texts = [delimiter, null, quote, escape, encoding];

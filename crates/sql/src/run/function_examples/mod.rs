@@ -39,7 +39,7 @@ pub struct FunctionExample {
 }
 
 impl FunctionExample {
-    /// Whether it is an expression, and not a statement.
+    /// Returns whether it is an expression, and not a statement.
     pub fn is_expression(&self) -> bool {
         !["SELECT ", "CREATE "].iter().any(|verb| self.sql.starts_with(verb))
     }

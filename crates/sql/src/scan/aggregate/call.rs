@@ -163,7 +163,8 @@ fn is_float(data_type: &DataType) -> bool {
 }
 
 impl Call {
-    /// Whether the results are those of the function for the rows of a scan. `column` is its measure's position.
+    /// Returns whether the results are those of the function for the rows of a scan. `column` is its measure's
+    /// position.
     pub(super) fn is_valid_for(&self, scan: &Scan, column: usize) -> bool {
         self.shift.is_valid_for(scan, column)
     }

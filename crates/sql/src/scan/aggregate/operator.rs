@@ -246,7 +246,8 @@ impl PartialEq for Aggregation {
 }
 
 impl Aggregation {
-    /// Whether the results for the rows of a scan are those of the functions. This depends on the bounds of columns.
+    /// Returns whether the results for the rows of a scan are those of the functions. This depends on the bounds of
+    /// columns.
     pub(crate) fn is_valid_for(&self, scan: &Scan) -> bool {
         self.calls.iter().all(|call| call.is_valid_for(scan, self.measures[call.measure].column))
     }

@@ -74,7 +74,8 @@ impl Shift {
         (valid.0 <= valid.1).then_some(Self { valid, ..self })
     }
 
-    /// Whether no value in the chunks of a scan leaves a type when it is shifted. `column` is its position in the scan.
+    /// Returns whether no value in the chunks of a scan leaves a type when it is shifted. `column` is its position in
+    /// the scan.
     pub(super) fn is_valid_for(&self, scan: &Scan, column: usize) -> bool {
         let includes = |(min, max): (i128, i128)| self.valid.0 <= min && max <= self.valid.1;
         let of_type = || range_of(scan.schema().field(column).data_type());

@@ -24,7 +24,7 @@ impl OpenConditions {
         Self(conditions)
     }
 
-    /// Whether what they select depends on values of parameters.
+    /// Returns whether what they select depends on values of parameters.
     pub(super) fn have_parameters(&self) -> bool {
         let is_parameter = |expr: &Expr| Ok(matches!(expr, Expr::Placeholder(_)));
         self.0.iter().any(|condition| condition.dyn_exists(is_parameter).unwrap_or(true))
@@ -52,7 +52,8 @@ impl OpenConditions {
         snapshot.scan(table, &request).map(Some)
     }
 
-    /// Whether they are, with values for their parameters, the same as other conditions that have no parameters.
+    /// Returns whether they are, with values for their parameters, the same as other conditions that have no
+    /// parameters.
     pub(super) fn is_same(&self, parameters: &Parameters, other: &Self, definition: &TableDefinition) -> bool {
         let closed = |conditions: &Self, parameters: &Parameters| {
             let closed = conditions.closed(parameters, definition).ok()??;

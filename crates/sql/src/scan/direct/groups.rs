@@ -231,8 +231,8 @@ impl DirectGroups {
         self.form.table
     }
 
-    /// Whether this read, with values for its parameters, is the same as another one without parameters. Both are of
-    /// statements that differ only in these values, and all parameters are in the conditions.
+    /// Returns whether this read, with values for its parameters, is the same as another one without parameters. Both
+    /// are of statements that differ only in these values, and all parameters are in the conditions.
     pub(super) fn is_same(&self, parameters: &Parameters, other: &Self, definition: &TableDefinition) -> bool {
         (self.form.table, &self.columns, &self.as_indices, &self.schema)
             == (other.form.table, &other.columns, &other.as_indices, &other.schema)

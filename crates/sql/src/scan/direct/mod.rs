@@ -33,7 +33,7 @@ pub(crate) enum DirectRead {
 }
 
 impl DirectRead {
-    /// Whether it may take only a [moment](ReadLength::Moment). To be asked once before each read.
+    /// Returns whether it may take only a [moment](ReadLength::Moment). To be asked once before each read.
     pub(crate) fn may_be_short(&self) -> bool {
         match self {
             Self::Rows(rows) => rows.may_be_short(),
@@ -82,7 +82,7 @@ impl DirectRead {
         }
     }
 
-    /// Whether this read, with values for its parameters, is the same as another one without parameters.
+    /// Returns whether this read, with values for its parameters, is the same as another one without parameters.
     pub(crate) fn is_same(&self, parameters: &Parameters, other: &Self, definition: &TableDefinition) -> bool {
         match (self, other) {
             (Self::Rows(own), Self::Rows(other)) => own.is_same(parameters, other, definition),

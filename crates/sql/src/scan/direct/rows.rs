@@ -73,7 +73,7 @@ impl DirectRows {
         }
     }
 
-    /// Whether this read, with values for its parameters, is the same as another one without parameters.
+    /// Returns whether this read, with values for its parameters, is the same as another one without parameters.
     pub(super) fn is_same(&self, parameters: &Parameters, other: &Self, definition: &TableDefinition) -> bool {
         let of_other = Parameters::none();
         (self.table, &self.columns, &self.schema, &self.order, self.counts)
@@ -191,13 +191,15 @@ impl DirectRows {
         Ok(vec![RecordBatch::try_new(Arc::clone(&self.schema), vec![count])?])
     }
 
-    /// Whether it may take only a moment, as far as earlier reads have shown. To be asked once before each read.
+    /// Returns whether it may take only a moment, as far as earlier reads have shown. To be asked once before each
+    /// read.
     pub(super) fn may_be_short(&self) -> bool {
         // To count the rows of a table, all its chunks are listed.
         !self.counts && !self.skips.skip_next()
     }
 
-    /// Whether a scan has listed few chunks, and the rows that it may have to examine are few. If not, it is noted.
+    /// Returns whether a scan has listed few chunks, and the rows that it may have to examine are few. If not, it is
+    /// noted.
     fn takes_a_moment(&self, scan: &Scan) -> bool {
         let is_short = scan.chunk_count_listed() <= MOMENT_LISTED_MAX
             && scan.chunks().len() <= CHUNKS_MAX
@@ -220,7 +222,7 @@ impl DirectRows {
         self.table
     }
 
-    /// Whether the rows are ordered by time first, and if so, whether the latest come first.
+    /// Returns whether the rows are ordered by time first, and if so, whether the latest come first.
     fn order_by_time(&self, definition: &TableDefinition) -> Option<bool> {
         let time = definition.time_column()?.id;
         let (at, options) = self.order.first()?;
@@ -288,7 +290,7 @@ impl DirectRowsBuilder {
         }
     }
 
-    /// Whether there are only renamed columns so far.
+    /// Returns whether there are only renamed columns so far.
     fn is_bare(&self) -> bool {
         !self.is_ordered && !self.counts && self.conditions.is_empty() && self.limits.is_empty()
     }
@@ -406,7 +408,7 @@ impl DirectRowsBuilder {
     }
 }
 
-/// Whether an aggregate returns the number of its rows and nothing else.
+/// Returns whether an aggregate returns the number of its rows and nothing else.
 fn counts_rows(aggregate: &Aggregate) -> bool {
     let [call] = aggregate.aggr_expr.as_slice() else { return false };
     let Expr::AggregateFunction(AggregateFunction { func, params }) = call.clone().unalias() else { return false };

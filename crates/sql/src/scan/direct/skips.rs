@@ -12,7 +12,7 @@ impl Skips {
         self.0.store(count, Ordering::Relaxed);
     }
 
-    /// Whether the next read is skipped. Call this once before each read, because it counts them.
+    /// Returns whether the next read is skipped. Call this once before each read, because it counts them.
     pub(super) fn skip_next(&self) -> bool {
         let left = self.0.load(Ordering::Relaxed);
         self.0.store(left.saturating_sub(1), Ordering::Relaxed);

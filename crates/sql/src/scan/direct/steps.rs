@@ -76,7 +76,7 @@ impl GroupStep {
         fetch.map(|fetch| Self::Limit { skip: 0, fetch: Some(fetch) })
     }
 
-    /// Whether an expression of the step reads strings, which it finds in the dictionaries of a snapshot.
+    /// Returns whether an expression of the step reads strings, which it finds in the dictionaries of a snapshot.
     fn has_strings(&self) -> bool {
         let is_of_index = |inner: &Expression| Ok(text_of_index(inner).is_some());
         let has = |expression: &Expression| expression.dyn_exists(is_of_index).unwrap_or(true);

@@ -135,7 +135,7 @@ impl Joined {
     }
 }
 
-/// Whether a join is one of a group: inner or implicit, and without NULLs that equal each other.
+/// Returns whether a join is one of a group: inner or implicit, and without NULLs that equal each other.
 fn is_plain(join: &Join) -> bool {
     join.join_type == JoinType::Inner && join.null_equality == NullEquality::NullEqualsNothing && !join.null_aware
 }
@@ -156,7 +156,7 @@ fn has_subquery(expr: &Expr) -> bool {
     expr.dyn_exists(is_one).unwrap_or(true)
 }
 
-/// Whether each column has a name of its own, so that a name means the same in every order.
+/// Returns whether each column has a name of its own, so that a name means the same in every order.
 fn has_distinct_names(tables: &[LogicalPlan]) -> bool {
     let mut names = HashMap::new();
     for column in tables.iter().flat_map(|table| table.schema().columns()) {

@@ -102,7 +102,7 @@ fn rewrite(expr: Expr) -> Result<Transformed<Expr>> {
     Ok(Transformed::yes(Expr::WindowFunction(Box::new(WindowFunction { fun, params }))))
 }
 
-/// Whether rows leave the frame of an aggregate that DataFusion cannot remove rows from.
+/// Returns whether rows leave the frame of an aggregate that DataFusion cannot remove rows from.
 fn loses_rows(function: &WindowFunctionDefinition, params: &WindowFunctionParams) -> bool {
     ONLY_GROWING.contains(&function.name()) && !params.window_frame.start_bound.is_unbounded()
 }

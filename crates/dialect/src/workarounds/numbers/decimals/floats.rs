@@ -11,7 +11,7 @@ pub(super) fn is_decimal(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Decimal128(..) | DataType::Decimal256(..))
 }
 
-/// Whether it is a float, or a list of floats.
+/// Returns whether it is a float, or a list of floats.
 pub(super) fn is_float(data_type: &DataType) -> bool {
     match data_type {
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
@@ -21,7 +21,7 @@ pub(super) fn is_float(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether it is compared with numbers as a float. Text may be any number.
+/// Returns whether it is compared with numbers as a float. Text may be any number.
 pub(super) fn is_compared_as_float(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => is_compared_as_float(values),

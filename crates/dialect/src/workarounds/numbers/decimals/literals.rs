@@ -64,8 +64,8 @@ fn has_exponent(text: &str) -> bool {
     text.contains(['e', 'E']) && !text.contains(['x', 'X'])
 }
 
-/// Whether it is a whole number, without a sign, that no `BIGINT` holds. That is 9223372036854775808, too, whose
-/// negation one holds.
+/// Returns whether it is a whole number, without a sign, that no `BIGINT` holds. That is 9223372036854775808, too,
+/// whose negation one holds.
 fn is_beyond_bigint(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<i64>().is_err()
 }

@@ -179,7 +179,7 @@ fn settled(expr: &Expr, schema: &DFSchema) -> Option<Expr> {
     }
 }
 
-/// Whether an operator compares two values of one type.
+/// Returns whether an operator compares two values of one type.
 fn compares(operator: Operator) -> bool {
     use Operator as O;
     matches!(operator, O::Eq | O::NotEq | O::Lt | O::LtEq | O::Gt | O::GtEq)

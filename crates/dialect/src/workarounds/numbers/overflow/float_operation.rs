@@ -131,7 +131,7 @@ fn is_nan(values: &ArrayRef, row: usize) -> bool {
     }
 }
 
-/// Whether the division is allowed: no value other than NULL and NaN is divided by zero.
+/// Returns whether the division is allowed: no value other than NULL and NaN is divided by zero.
 fn may_divide(left: &ColumnarValue, right: &ColumnarValue) -> Result<bool> {
     let dividends = match left {
         ColumnarValue::Scalar(value) => value.to_array()?,

@@ -21,7 +21,7 @@ pub(super) enum RangeRule {
 }
 
 impl RangeRule {
-    /// Whether zero may be a result that is too small.
+    /// Returns whether zero may be a result that is too small.
     fn has_small(self) -> bool {
         self != Self::Sum
     }

@@ -91,7 +91,7 @@ fn is_checked(function: &ScalarUDF) -> bool {
         || OperatorFunction::<FloatOperation>::kernel_of(function).is_some()
 }
 
-/// Whether a step of a plan has an operator that may be replaced.
+/// Returns whether a step of a plan has an operator that may be replaced.
 fn calculates(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.dyn_apply_expressions(|expr| {

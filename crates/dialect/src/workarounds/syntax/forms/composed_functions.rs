@@ -38,7 +38,7 @@ const PAIRS: [(&str, &str); 4] = [
     ("jsonb_each_text", "row_text(unnest(jsonb_keys(a)), unnest(jsonb_values_text(a)))"),
 ];
 
-/// Whether it is the name of a function that returns rows, and becomes an `unnest` here.
+/// Returns whether it is the name of a function that returns rows, and becomes an `unnest` here.
 pub(crate) fn returns_rows_of_list(name: &ObjectName) -> bool {
     let name = name.to_string().to_ascii_lowercase();
     matches!(name.as_str(), "string_to_table" | "generate_subscripts")
@@ -185,7 +185,7 @@ fn name_of_cast(function: &ObjectName) -> Option<&'static str> {
     }
 }
 
-/// Whether an expression is the number 1.
+/// Returns whether an expression is the number 1.
 fn is_one(expr: &Expr) -> bool {
     match expr {
         Expr::Cast { expr, .. } => is_one(expr),

@@ -106,7 +106,7 @@ fn plain_select(query: &Query) -> Option<(&Select, &Expr)> {
     (is_plain && is_simple.is_continue()).then_some((select, expr))
 }
 
-/// Whether an expression contains no column and no subquery.
+/// Returns whether an expression contains no column and no subquery.
 fn is_constant(expr: &Expr) -> bool {
     let found = visit_expressions(expr, |inner| match inner {
         Expr::Identifier(_)

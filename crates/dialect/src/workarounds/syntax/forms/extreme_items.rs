@@ -61,7 +61,7 @@ fn numbers(items: &[Expr]) -> Option<Vec<(i128, usize)>> {
     read.into_iter().map(scaled).collect()
 }
 
-/// Whether a number is none of a `BIGINT`.
+/// Returns whether a number is none of a `BIGINT`.
 fn is_decimal(expr: &Expr) -> bool {
     match expr {
         Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => digits.parse::<i64>().is_err(),

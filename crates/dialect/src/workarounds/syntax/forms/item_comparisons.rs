@@ -51,7 +51,7 @@ fn items_in_text(expr: &Expr) -> Option<Vec<Expr>> {
     }
 }
 
-/// Whether an expression is an array: the name of a column, elements in brackets, or a cast.
+/// Returns whether an expression is an array: the name of a column, elements in brackets, or a cast.
 fn is_array(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => is_array(inner),
@@ -88,7 +88,7 @@ fn compared(left: &Expr, compare_op: &BinaryOperator, items: &[Expr], joined_by:
     any_of(items.iter().map(with).collect(), joined_by).unwrap_or(none)
 }
 
-/// Whether an expression is a number with a point or an exponent.
+/// Returns whether an expression is a number with a point or an exponent.
 pub(crate) fn has_point(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => has_point(inner),

@@ -58,7 +58,7 @@ fn check_end(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-/// Whether a pattern ends with a backslash that escapes nothing.
+/// Returns whether a pattern ends with a backslash that escapes nothing.
 fn ends_open(pattern: &str) -> bool {
     pattern.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }

@@ -112,7 +112,7 @@ fn patterns_in(mut values: Vec<Expr>) -> Option<Patterns> {
     })
 }
 
-/// Whether an operator stands for `NOT LIKE` or `NOT ILIKE`, and whether for `ILIKE`; `None` for others.
+/// Returns whether an operator stands for `NOT LIKE` or `NOT ILIKE`, and whether for `ILIKE`; `None` for others.
 fn like_of(operator: &BinaryOperator) -> Option<(bool, bool)> {
     match operator {
         BinaryOperator::PGLikeMatch => Some((false, false)),

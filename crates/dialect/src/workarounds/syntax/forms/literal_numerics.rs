@@ -167,7 +167,7 @@ fn is_float(data_type: &DataType) -> bool {
     matches!(data_type, D::DoublePrecision | D::Double(_) | D::Float8 | D::Real | D::Float4)
 }
 
-/// Whether a text is a number, of any length.
+/// Returns whether a text is a number, of any length.
 fn is_number(text: &str) -> bool {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     unsigned.starts_with(|first: char| first.is_ascii_digit() || first == '.') && unsigned.parse::<f64>().is_ok()

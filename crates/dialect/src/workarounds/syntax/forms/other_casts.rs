@@ -98,7 +98,7 @@ fn oid_of_negative(expr: &Expr) -> Option<Expr> {
     Some(Expr::value(Value::Number(number.wrapping_neg().to_string(), false)))
 }
 
-/// Whether it is the type of this name, without arguments.
+/// Returns whether it is the type of this name, without arguments.
 fn is_custom(data_type: &DataType, wanted: &str) -> bool {
     let DataType::Custom(name, arguments) = data_type else { return false };
     let name = name.0.last().and_then(|part| part.as_ident());

@@ -84,7 +84,7 @@ fn elements_of_text(text: &str) -> Option<Vec<Expr>> {
     list.split(',').map(element).collect()
 }
 
-/// Whether it is NULL, also with the type of a number.
+/// Returns whether it is NULL, also with the type of a number.
 fn is_null_number(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => is_null_number(inner),

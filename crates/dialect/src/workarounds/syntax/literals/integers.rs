@@ -60,7 +60,7 @@ pub(crate) fn in_expression(expr: &mut Expr) {
     }
 }
 
-/// Whether an operator's result has the type of its operands.
+/// Returns whether an operator's result has the type of its operands.
 fn keeps_type(op: &BinaryOperator) -> bool {
     use BinaryOperator as B;
     matches!(
@@ -118,7 +118,7 @@ fn is_int_function(expr: &Expr) -> bool {
     matches!(expr, Expr::Function(call) if is_named(&call.name.to_string()))
 }
 
-/// Whether all arguments of a call are INTs: integers that fit one, casts, and arithmetic of them.
+/// Returns whether all arguments of a call are INTs: integers that fit one, casts, and arithmetic of them.
 pub(crate) fn are_narrow(args: &[FunctionArg]) -> bool {
     args.iter().all(|arg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) if is_int(expr)))
 }
@@ -157,7 +157,7 @@ pub(crate) fn make_int(expr: &mut Expr) {
         Expr::Cast { kind: CastKind::Cast, expr: integer, data_type: DataType::Int(None), array: false, format: None };
 }
 
-/// Whether it is a 32-bit integer in the text of a statement. A parameter, which is marked, has its own type.
+/// Returns whether it is a 32-bit integer in the text of a statement. A parameter, which is marked, has its own type.
 fn is_narrow(expr: &Expr) -> bool {
     integer(expr).is_some_and(|integer| i32::try_from(integer).is_ok())
 }

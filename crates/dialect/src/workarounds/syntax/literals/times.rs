@@ -209,7 +209,7 @@ const SHORT_UNITS: [&str; 25] = [
     "h",
 ];
 
-/// Whether an expression is the name of such a unit.
+/// Returns whether an expression is the name of such a unit.
 fn is_short_unit(unit: &Expr) -> bool {
     match unit {
         Expr::Nested(inner) => is_short_unit(inner),
@@ -283,7 +283,7 @@ fn current_time(call: &Function) -> Result<Option<Expr>> {
     expression(text).map(Some)
 }
 
-/// Whether an expression is an instant, though its type has no zone.
+/// Returns whether an expression is an instant, though its type has no zone.
 pub(crate) fn is_instant(expr: &Expr) -> bool {
     let is_declared = |data_type: &DataType| {
         matches!(data_type, DataType::Timestamp(_, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone))

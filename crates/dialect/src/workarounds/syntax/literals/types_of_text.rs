@@ -324,7 +324,7 @@ fn first_operand(expr: &mut Expr) -> Option<&mut Expr> {
     }
 }
 
-/// Whether the parser lets an operator bind tighter than the others, which PostgreSQL does not.
+/// Returns whether the parser lets an operator bind tighter than the others, which PostgreSQL does not.
 fn is_as_tight(op: &BinaryOperator) -> bool {
     matches!(op, BinaryOperator::StringConcat | BinaryOperator::QuestionPipe)
 }

@@ -45,7 +45,7 @@ static AGGREGATES: LazyLock<HashSet<String>> = LazyLock::new(|| {
     names.chain(OTHER_AGGREGATES).map(str::to_owned).collect()
 });
 
-/// Whether a call computes one value of all rows of a group.
+/// Returns whether a call computes one value of all rows of a group.
 pub(crate) fn is_aggregate(call: &Function) -> bool {
     call.over.is_none() && is_name_of_aggregate(&call.name)
 }

@@ -141,7 +141,7 @@ fn names_of_relations(select: &Select) -> Option<Vec<Ident>> {
     relations_of(&select.from).map(|relation| name_of_relation(relation).cloned()).collect()
 }
 
-/// Whether a column is one of an outer query, because none of the relations has it.
+/// Returns whether a column is one of an outer query, because none of the relations has it.
 fn is_outer(column: &Expr, relations: &[Ident]) -> bool {
     match column {
         Expr::CompoundIdentifier(parts) => parts

@@ -37,7 +37,7 @@ impl<'a> ShownColumns<'a> {
         }
     }
 
-    /// Whether a column of this name is known to be in the relations of a SELECT.
+    /// Returns whether a column of this name is known to be in the relations of a SELECT.
     pub(crate) fn are_in(&self, select: &Select, name: &str) -> bool {
         self.of_relations(select, None).iter().any(|column| same_name(column, name))
     }
@@ -72,7 +72,7 @@ impl<'a> ShownColumns<'a> {
         select.projection.iter().flat_map(|item| self.of_star(item, select)).collect()
     }
 
-    /// Whether a SELECT has a `*` without any known column.
+    /// Returns whether a SELECT has a `*` without any known column.
     pub(crate) fn has_unknown_star(&self, select: &Select) -> bool {
         let is_star = |item: &&SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
         select.projection.iter().filter(is_star).any(|item| self.of_star(item, select).is_empty())

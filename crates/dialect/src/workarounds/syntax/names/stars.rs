@@ -49,7 +49,7 @@ impl Stars {
         }
     }
 
-    /// Whether one of them shows this column, or the column that is cast.
+    /// Returns whether one of them shows this column, or the column that is cast.
     pub fn contain(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Cast { expr, .. } | Expr::Nested(expr) => self.contain(expr),
@@ -66,7 +66,7 @@ impl Stars {
         self.tables.iter().any(|other| same_name(other, name))
     }
 
-    /// Whether all columns of a table are shown already.
+    /// Returns whether all columns of a table are shown already.
     fn show(&self, table: &str) -> bool {
         self.has_all || self.contain_table(table)
     }

@@ -18,7 +18,7 @@ pub(crate) fn select_aliased_join(factor: &mut TableFactor) -> Result<()> {
     Ok(())
 }
 
-/// Whether a join merges columns, and mentions no columns of other relations.
+/// Returns whether a join merges columns, and mentions no columns of other relations.
 fn merges(joined: &TableWithJoins) -> bool {
     let is_plain = |factor: &TableFactor| {
         matches!(factor, TableFactor::Table { args: None, .. } | TableFactor::Derived { lateral: false, .. })

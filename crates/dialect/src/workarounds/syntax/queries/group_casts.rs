@@ -117,7 +117,8 @@ fn has_cast(part: &impl Visit) -> bool {
     found.is_break()
 }
 
-/// Whether an expression is a cast or a literal with its type, such as `DATE '2024-03-01'`, which is planned as one.
+/// Returns whether an expression is a cast or a literal with its type, such as `DATE '2024-03-01'`, which is planned as
+/// one.
 fn is_cast(expr: &Expr) -> bool {
     matches!(expr, Expr::Cast { .. } | Expr::TypedString(_))
 }

@@ -62,7 +62,7 @@ pub(crate) fn regroup(select: &mut Select) -> Result<()> {
     Ok(())
 }
 
-/// Whether the SELECT list or HAVING calls a function, which may be an aggregate.
+/// Returns whether the SELECT list or HAVING calls a function, which may be an aggregate.
 fn calls_function(select: &Select) -> bool {
     let is_call = |expr: &Expr| match expr {
         Expr::Function(_) => ControlFlow::Break(()),
@@ -71,7 +71,7 @@ fn calls_function(select: &Select) -> bool {
     visit_expressions(&select.projection, is_call).is_break() || visit_expressions(&select.having, is_call).is_break()
 }
 
-/// Whether a part of a SELECT calls `GROUPING` outside of its subqueries.
+/// Returns whether a part of a SELECT calls `GROUPING` outside of its subqueries.
 fn calls_grouping(part: &mut impl VisitMut) -> bool {
     let is_call = |expr: &mut Expr| match expr {
         Expr::Function(call) if call.name.to_string().eq_ignore_ascii_case("grouping") => ControlFlow::Break(()),
@@ -101,7 +101,7 @@ fn expanded(set: Vec<Expr>) -> Result<Vec<Vec<Expr>>> {
     }
 }
 
-/// Whether an element of a `ROLLUP` or `CUBE` is a list of columns, or is there twice.
+/// Returns whether an element of a `ROLLUP` or `CUBE` is a list of columns, or is there twice.
 fn needs_sets(columns: &[Vec<Expr>]) -> bool {
     columns.iter().enumerate().any(|(at, element)| element.len() != 1 || columns[..at].contains(element))
 }

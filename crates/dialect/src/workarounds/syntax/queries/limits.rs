@@ -106,7 +106,7 @@ fn is_arithmetic(op: &BinaryOperator) -> bool {
     is_of_bits || matches!(op, Plus | Minus | Multiply | Divide | Modulo | PGExp)
 }
 
-/// Whether the numbers of a type have places after the point.
+/// Returns whether the numbers of a type have places after the point.
 fn has_places(data_type: &DataType) -> bool {
     use DataType::{Decimal, Double, DoublePrecision, Float, Numeric, Real};
     matches!(data_type, Decimal(_) | Double(_) | DoublePrecision | Float(_) | Numeric(_) | Real)
@@ -127,7 +127,7 @@ fn refuse_negative(count: &Expr, clause: &str) -> Result<()> {
     }
 }
 
-/// Whether it is a number that is not rounded to 0.
+/// Returns whether it is a number that is not rounded to 0.
 fn is_positive(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. })
         if digits.parse::<f64>().is_ok_and(|number| number >= 0.5))

@@ -198,7 +198,7 @@ impl NaturalJoins<'_> {
     }
 }
 
-/// Whether a FROM has more than two relations.
+/// Returns whether a FROM has more than two relations.
 fn joins_several(from: &[TableWithJoins]) -> bool {
     let is_joined = |relation: &TableFactor| matches!(relation, TableFactor::NestedJoin { alias: None, .. });
     relations_of(from).nth(2).is_some() || relations_of(from).any(is_joined)

@@ -100,8 +100,8 @@ impl OrderNames<'_> {
         positions.map(|(position, _)| position).collect()
     }
 
-    /// Whether a column of this name is known to be in the tables of a SELECT. Its items and its condition mention no
-    /// other columns.
+    /// Returns whether a column of this name is known to be in the tables of a SELECT. Its items and its condition
+    /// mention no other columns.
     fn reads(&self, select: &Select, name: &str) -> bool {
         let items = select.projection.iter().filter_map(|item| match item {
             SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
@@ -271,7 +271,7 @@ fn is_star(item: &SelectItem) -> bool {
     matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) | SelectItem::ExprWithAliases { .. })
 }
 
-/// Whether the rows of a SELECT are groups that it names, or are computed by an aggregate in its items.
+/// Returns whether the rows of a SELECT are groups that it names, or are computed by an aggregate in its items.
 fn has_groups(select: &Select) -> bool {
     let aggregates = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
@@ -289,7 +289,7 @@ fn has_groups(select: &Select) -> bool {
     }
 }
 
-/// Whether an item is this expression. A number is a position already.
+/// Returns whether an item is this expression. A number is a position already.
 fn is_item(item: &SelectItem, wanted: &Expr, select: &Select) -> bool {
     match item {
         SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
@@ -371,7 +371,7 @@ fn alone(expr: &Expr) -> Option<&Ident> {
     }
 }
 
-/// Whether an expression is a column of this name.
+/// Returns whether an expression is a column of this name.
 fn is_column(expr: &Expr, name: &Ident) -> bool {
     let column = match expr {
         Expr::CompoundIdentifier(names) => names.last(),

@@ -201,7 +201,7 @@ fn keys_of(select: &Select, outer: &OuterRelation) -> Option<Vec<Expr>> {
 }
 
 impl OuterRelation {
-    /// Whether it is known to have a column of this name.
+    /// Returns whether it is known to have a column of this name.
     fn has_known(&self, name: &Ident) -> bool {
         self.columns.iter().flatten().any(|column| same_name(column, &name.value))
     }
@@ -297,7 +297,7 @@ impl AggregateColumns<'_> {
         Scope { relations: relations.collect(), columns: columns_of(from, &self.tables) }
     }
 
-    /// Whether a call mentions columns, and only those of the outer query.
+    /// Returns whether a call mentions columns, and only those of the outer query.
     fn is_of_outer_query(&self, call: &Expr) -> bool {
         let mut has_columns = false;
         let outcome = visit_expressions(call, |expr| {
@@ -344,7 +344,7 @@ fn name_of_aggregate(call: &Expr, position: usize) -> Ident {
     distinct(&text_of(call), position)
 }
 
-/// Whether a part of a syntax tree has a query.
+/// Returns whether a part of a syntax tree has a query.
 fn has_query(part: &impl Visit) -> bool {
     visit(part, &mut AnyQuery).is_break()
 }

@@ -132,8 +132,8 @@ struct MergedColumn {
 }
 
 impl MergedColumn {
-    /// Whether DataFusion would take another column for it in a later USING, or finds none because two joins have
-    /// merged it.
+    /// Returns whether DataFusion would take another column for it in a later USING, or finds none because two joins
+    /// have merged it.
     fn is_mistaken(&self) -> bool {
         self.is_changed || self.join_count > 1
     }
@@ -257,7 +257,7 @@ fn condition(names: &[Ident], left: &Joined, right: &Joined) -> ControlFlow<Erro
     }
 }
 
-/// Whether a join of an item of FROM merges columns.
+/// Returns whether a join of an item of FROM merges columns.
 pub(super) fn merges(from: &TableWithJoins) -> bool {
     let is_merging_join = |join: &Join| constraint_of(&join.join_operator).is_some_and(is_merging);
     let is_inside = |relation: &TableFactor| match relation {
@@ -302,7 +302,7 @@ impl Merged {
         self.columns.is_empty()
     }
 
-    /// Whether a merged column has a name.
+    /// Returns whether a merged column has a name.
     pub(super) fn has(&self, name: &Ident) -> bool {
         self.columns.iter().any(|column| is_same(&column.name, name))
     }

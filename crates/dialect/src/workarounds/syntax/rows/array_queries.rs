@@ -87,7 +87,7 @@ fn value_of(item: &SelectItem) -> Option<&Expr> {
     }
 }
 
-/// Whether a key of an order means the only column: by its position, its alias or its text.
+/// Returns whether a key of an order means the only column: by its position, its alias or its text.
 fn names_item(key: &Expr, item: &SelectItem) -> bool {
     match (key, item) {
         (Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }), _) => digits == "1",

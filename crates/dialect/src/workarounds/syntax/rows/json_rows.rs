@@ -90,7 +90,8 @@ fn columns_of(name: &ObjectName) -> Option<&'static [RowColumn]> {
     FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, columns)| *columns)
 }
 
-/// Whether it is the call of a function that returns one value. One whose alias gives types to columns returns records.
+/// Returns whether it is the call of a function that returns one value. One whose alias gives types to columns returns
+/// records.
 fn returns_value(name: &ObjectName, alias: Option<&TableAlias>) -> bool {
     let has_types = alias.is_some_and(|alias| alias.columns.iter().any(|column| column.data_type.is_some()));
     let is_plain = |name: &Ident| file_functions::format_of(&name.value).is_none();

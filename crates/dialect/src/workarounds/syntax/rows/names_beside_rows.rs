@@ -168,7 +168,7 @@ fn columns_of(select: &Select) -> HashSet<String> {
     columns
 }
 
-/// Whether an expression calls a function that returns rows.
+/// Returns whether an expression calls a function that returns rows.
 pub(crate) fn has_rows(expr: &Expr) -> bool {
     let found = visit_expressions(expr, |inner| match inner {
         Expr::Function(call) if returns_rows(inner) || returns_rows_of_list(&call.name) => ControlFlow::Break(()),

@@ -139,7 +139,7 @@ fn values_of(expr: &Expr) -> Option<Vec<Expr>> {
     }
 }
 
-/// Whether an `ORDER BY` has the item at a position, from 1: by its number, its alias or its expression.
+/// Returns whether an `ORDER BY` has the item at a position, from 1: by its number, its alias or its expression.
 fn sorts_by(order_by: &OrderBy, item: &SelectItem, position: usize) -> bool {
     let OrderByKind::Expressions(orders) = &order_by.kind else { return true };
     orders.iter().any(|order| match (&order.expr, item) {

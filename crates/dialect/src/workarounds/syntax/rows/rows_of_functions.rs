@@ -61,7 +61,7 @@ pub(crate) fn refuse_rows(expr: &Expr) -> Result<()> {
     Err(error.with_hint("write it in the SELECT list of a subquery, and use its name"))
 }
 
-/// Whether an expression is the call of a series or `unnest`, or computed from one.
+/// Returns whether an expression is the call of a series or `unnest`, or computed from one.
 pub(super) fn returns_rows(expr: &Expr) -> bool {
     match expr {
         Expr::Function(call) => call.over.is_none() && (is_series(&call.name) || is_unnest(&call.name)),
@@ -113,7 +113,7 @@ impl VisitorMut for SeriesNames {
     }
 }
 
-/// Whether an expression in the query names a column so.
+/// Returns whether an expression in the query names a column so.
 fn mentions(query: &Query, column: &str) -> bool {
     let found = visit_expressions(query, |expr| {
         let name = match expr {
@@ -129,7 +129,7 @@ fn mentions(query: &Query, column: &str) -> bool {
     found.is_break()
 }
 
-/// Whether a series without an alias is in the FROM of this body.
+/// Returns whether a series without an alias is in the FROM of this body.
 fn has_series(mut body: &SetExpr) -> bool {
     let is_unnamed = |factor: &TableFactor| match factor {
         TableFactor::Table { name, args: Some(_), alias: None, with_ordinality: false, .. } => is_series(name),
@@ -352,7 +352,7 @@ fn is_parameter(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. }))
 }
 
-/// Whether an argument or an expression mentions a column.
+/// Returns whether an argument or an expression mentions a column.
 pub(crate) fn mentions_column(node: &impl Visit) -> bool {
     let found = visit_expressions(node, |expr| match expr {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
@@ -438,12 +438,12 @@ pub(super) fn named(name: Ident) -> TableAlias {
     TableAlias { explicit: true, name, columns: Vec::new(), at: None }
 }
 
-/// Whether it is the name of a function whose tables have a single column.
+/// Returns whether it is the name of a function whose tables have a single column.
 fn has_one_column(name: &ObjectName) -> bool {
     is_series(name) || name.to_string().eq_ignore_ascii_case("range")
 }
 
-/// Whether it is the name of a function that only returns rows in FROM, or is planned there in its own way.
+/// Returns whether it is the name of a function that only returns rows in FROM, or is planned there in its own way.
 pub(crate) fn is_table_function(name: &ObjectName) -> bool {
     has_one_column(name) || is_unnest(name)
 }
@@ -452,7 +452,7 @@ fn is_unnest(name: &ObjectName) -> bool {
     name.to_string().eq_ignore_ascii_case(UNNEST)
 }
 
-/// Whether it is the name of a function that returns rows.
+/// Returns whether it is the name of a function that returns rows.
 fn is_series(name: &ObjectName) -> bool {
     name.to_string().eq_ignore_ascii_case(SERIES)
 }

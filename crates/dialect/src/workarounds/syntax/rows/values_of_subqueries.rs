@@ -66,8 +66,8 @@ fn values_in(body: &SetExpr) -> Option<&Values> {
     }
 }
 
-/// Whether a value is computed from a subquery, or from a column of another table. In the rows of an INSERT, a name is
-/// the word DEFAULT.
+/// Returns whether a value is computed from a subquery, or from a column of another table. In the rows of an INSERT, a
+/// name is the word DEFAULT.
 fn needs_select(value: &Expr, is_nested: bool) -> bool {
     let is_found = visit_expressions(value, |expr| match expr {
         Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
@@ -77,7 +77,7 @@ fn needs_select(value: &Expr, is_nested: bool) -> bool {
     is_found.is_break()
 }
 
-/// Whether a value is the word `DEFAULT`.
+/// Returns whether a value is the word `DEFAULT`.
 pub fn is_default(value: &Expr) -> bool {
     matches!(value, Expr::Identifier(word)
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))

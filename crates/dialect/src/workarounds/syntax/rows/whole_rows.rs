@@ -183,7 +183,7 @@ impl VisitorMut for WholeRows<'_> {
     }
 }
 
-/// Whether a column of the answer was given this name.
+/// Returns whether a column of the answer was given this name.
 fn is_named(item: &SelectItem, name: &Ident) -> bool {
     matches!(item, SelectItem::ExprWithAlias { alias, .. } if same_name(&alias.value, &name.value))
 }

@@ -58,7 +58,7 @@ pub(crate) fn write_brackets(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, written);
 }
 
-/// Whether a type is before a word: its last word, its numbers in parentheses, or `WITH TIME ZONE`.
+/// Returns whether a type is before a word: its last word, its numbers in parentheses, or `WITH TIME ZONE`.
 fn follows_type(tokens: &[TokenWithSpan], at: usize) -> bool {
     let Some(mut last) = before(tokens, at) else { return false };
     if tokens[last].token == Token::RParen {

@@ -57,7 +57,7 @@ fn list_of_columns(tokens: &[TokenWithSpan]) -> Option<usize> {
     (tokens[opening].token == Token::LParen).then_some(opening)
 }
 
-/// Whether a word is followed by the columns of an index, with or without its name: `KEY (a)`, `INDEX i (a)`,
+/// Returns whether a word is followed by the columns of an index, with or without its name: `KEY (a)`, `INDEX i (a)`,
 /// `KEY i USING BTREE (a)`, `FULLTEXT KEY i (a)`. The parentheses of a type have numbers in them: `key VARCHAR(20)`.
 fn is_index(tokens: &[TokenWithSpan], word: usize) -> bool {
     let Some(next) = after(tokens, word) else { return false };

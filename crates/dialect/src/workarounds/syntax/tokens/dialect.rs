@@ -112,7 +112,7 @@ impl Dialect for StatementDialect {
         Some(operand.map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }))
     }
 
-    /// Whether a word behind an expression of SELECT names its column. The parser is behind the word.
+    /// Returns whether a word behind an expression of SELECT names its column. The parser is behind the word.
     fn is_column_alias(&self, word: &Keyword, parser: &mut Parser) -> bool {
         let next = parser.peek_token_ref();
         let next_word = match &next.token {
@@ -132,7 +132,7 @@ impl Dialect for StatementDialect {
         }
     }
 
-    /// Whether a word behind a table in FROM names it. The parser is behind the word.
+    /// Returns whether a word behind a table in FROM names it. The parser is behind the word.
     fn is_table_alias(&self, word: &Keyword, parser: &mut Parser) -> bool {
         let next_word = match &parser.peek_token_ref().token {
             Token::Word(word) => word.keyword,

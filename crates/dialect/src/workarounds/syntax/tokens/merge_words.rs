@@ -45,7 +45,7 @@ pub(crate) fn write_merge_actions(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, written);
 }
 
-/// Whether a `MATCHED` begins a clause about matched rows, or about others; `None` if it begins no clause.
+/// Returns whether a `MATCHED` begins a clause about matched rows, or about others; `None` if it begins no clause.
 fn is_about_matched(tokens: &[TokenWithSpan], at: usize) -> Option<bool> {
     let word = before(tokens, at)?;
     if is_word(&tokens[word], "WHEN") {

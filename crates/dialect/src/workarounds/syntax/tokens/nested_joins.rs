@@ -49,7 +49,7 @@ pub(crate) fn enclose_nested_joins(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, written);
 }
 
-/// Whether a word `JOIN` begins a join with a condition: neither `CROSS` nor `NATURAL` is before it.
+/// Returns whether a word `JOIN` begins a join with a condition: neither `CROSS` nor `NATURAL` is before it.
 fn takes_condition(tokens: &[TokenWithSpan], join: usize) -> bool {
     let mut first = before(tokens, join);
     while let Some(at) = first.filter(|at| is_any_word(&tokens[*at], &TYPES)) {

@@ -47,7 +47,7 @@ pub(crate) fn name_first_queries(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, written);
 }
 
-/// Whether two parentheses are around the first query of a set operation that stands as an operand.
+/// Returns whether two parentheses are around the first query of a set operation that stands as an operand.
 fn is_first_query(tokens: &[TokenWithSpan], open: usize, close: usize) -> bool {
     let is_operator = |at: usize| is_any_word(&tokens[at], &SET_OPERATORS);
     let Some(outer) = before(tokens, open).filter(|outer| tokens[*outer].token == Token::LParen) else { return false };
@@ -63,7 +63,7 @@ fn is_first_query(tokens: &[TokenWithSpan], open: usize, close: usize) -> bool {
     is_operand && is_query && after(tokens, close).is_some_and(is_operator)
 }
 
-/// Whether two parentheses are around a query that is the first of several values after `IN`.
+/// Returns whether two parentheses are around a query that is the first of several values after `IN`.
 fn is_first_of_list(tokens: &[TokenWithSpan], open: usize, close: usize) -> bool {
     let outer = before(tokens, open).filter(|outer| tokens[*outer].token == Token::LParen);
     let is_listed = outer.and_then(|outer| before(tokens, outer)).is_some_and(|at| is_word(&tokens[at], "IN"));

@@ -33,13 +33,13 @@ fn begins_expression(token: &Token) -> bool {
     )
 }
 
-/// Whether a word is where an operand begins, and is followed by what can follow an operand.
+/// Returns whether a word is where an operand begins, and is followed by what can follow an operand.
 fn is_operand(tokens: &[TokenWithSpan], at: usize) -> bool {
     let begins = before(tokens, at).is_some_and(|before| precedes_operand(&tokens[before].token));
     begins && after(tokens, at).is_none_or(|next| follows_operand(&tokens[next].token))
 }
 
-/// Whether an operand may begin after a token.
+/// Returns whether an operand may begin after a token.
 pub(super) fn precedes_operand(token: &Token) -> bool {
     use Keyword as K;
     match token {

@@ -202,7 +202,7 @@ fn leave_out_only(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// Whether a token may begin the name of a table.
+/// Returns whether a token may begin the name of a table.
 fn names_table(token: &TokenWithSpan) -> bool {
     match &token.token {
         Token::Word(word) if word.quote_style.is_some() => true,
@@ -292,7 +292,8 @@ fn select_values(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, written);
 }
 
-/// Whether `(VALUES ...)` after a token is an operand. After a comma and another parenthesis, it may be a table.
+/// Returns whether `(VALUES ...)` after a token is an operand. After a comma and another parenthesis, it may be a
+/// table.
 fn precedes_values(before: &TokenWithSpan) -> bool {
     let may_list_tables = matches!(before.token, Token::Comma | Token::LParen) || is_word(before, "FROM");
     is_word(before, "ANY") || is_word(before, "SOME") || precedes_operand(&before.token) && !may_list_tables

@@ -30,7 +30,7 @@ fn is_part(tokens: &[TokenWithSpan], word: usize) -> bool {
     word.checked_sub(1).is_some_and(|last| matches!(tokens[last].token, Token::DoubleColon | Token::Period))
 }
 
-/// Whether a token is the name of a type whose literals become casts.
+/// Returns whether a token is the name of a type whose literals become casts.
 fn is_type(token: &Token) -> bool {
     match token {
         Token::Word(word) if word.quote_style.is_none() => {

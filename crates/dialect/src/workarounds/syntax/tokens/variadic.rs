@@ -33,7 +33,7 @@ pub(crate) fn open_variadic(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, parentheses);
 }
 
-/// Whether a word stands where an argument begins, and an argument follows it.
+/// Returns whether a word stands where an argument begins, and an argument follows it.
 fn is_argument(tokens: &[TokenWithSpan], at: usize) -> bool {
     let begins = before(tokens, at).is_some_and(|token| matches!(tokens[token].token, Token::LParen | Token::Comma));
     let ends = |token: &Token| matches!(token, Token::RParen | Token::Comma | Token::Period);

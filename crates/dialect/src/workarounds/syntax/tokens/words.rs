@@ -90,7 +90,7 @@ fn drop_from_of_trim(tokens: &mut [TokenWithSpan], at: usize) {
     }
 }
 
-/// Whether a comma comes before the parenthesis that closes the ones around these tokens.
+/// Returns whether a comma comes before the parenthesis that closes the ones around these tokens.
 fn has_comma(tokens: &[TokenWithSpan]) -> bool {
     let mut depth = 0_usize;
     for token in tokens {

@@ -38,7 +38,7 @@ pub(crate) fn take_mark(spec: &mut WindowSpec) -> Option<Expr> {
     Some(spec.partition_by.remove(position))
 }
 
-/// Whether a window has a mark.
+/// Returns whether a window has a mark.
 pub(crate) fn is_marked(spec: &WindowSpec) -> bool {
     spec.partition_by.iter().any(|expr| marked(expr).is_some())
 }

@@ -146,7 +146,7 @@ pub(crate) fn empty_frame(expr: &mut Expr) -> Result<()> {
     Ok(())
 }
 
-/// Whether a frame ends before it begins.
+/// Returns whether a frame ends before it begins.
 fn is_empty(start: &WindowFrameBound, end: Option<&WindowFrameBound>) -> bool {
     let Some(end) = end else { return false };
     match (start, end) {

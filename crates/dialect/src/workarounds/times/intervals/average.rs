@@ -28,7 +28,7 @@ pub(crate) fn length_type(of: &DataType) -> Option<DataType> {
     }
 }
 
-/// Whether the one argument of an aggregate is an interval or a time of day.
+/// Returns whether the one argument of an aggregate is an interval or a time of day.
 pub(crate) fn is_length(arguments: &[FieldRef]) -> bool {
     matches!(arguments, [field] if length_type(field.data_type()).is_some())
 }

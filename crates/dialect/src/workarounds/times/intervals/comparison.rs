@@ -187,7 +187,7 @@ fn sorted(keys: &mut [Sort], schema: &DFSchema) -> bool {
     changed
 }
 
-/// Whether the frame reaches as far as a given difference from the current row's value.
+/// Returns whether the frame reaches as far as a given difference from the current row's value.
 pub(crate) fn has_distances(frame: &WindowFrame) -> bool {
     let is_distance = |bound: &WindowFrameBound| match bound {
         WindowFrameBound::Preceding(distance) | WindowFrameBound::Following(distance) => !distance.is_null(),
@@ -196,7 +196,7 @@ pub(crate) fn has_distances(frame: &WindowFrame) -> bool {
     frame.units == WindowFrameUnits::Range && (is_distance(&frame.start_bound) || is_distance(&frame.end_bound))
 }
 
-/// Whether these are compared as intervals: one is an interval, and the others are or can become intervals.
+/// Returns whether these are compared as intervals: one is an interval, and the others are or can become intervals.
 fn is_compared(exprs: &[&Expr], schema: &DFSchema) -> bool {
     exprs.iter().any(|expr| is_length(expr, schema)) && exprs.iter().all(|expr| may_be_length(expr, schema))
 }

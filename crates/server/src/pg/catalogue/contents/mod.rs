@@ -190,12 +190,12 @@ impl CatalogueSource for Contents<'_> {
     }
 }
 
-/// Whether a name, with or without a schema, is that of a sequence.
+/// Returns whether a name, with or without a schema, is that of a sequence.
 pub(in crate::pg) fn is_sequence(session: &StoreSession, schema: Option<&str>, name: &str) -> bool {
     sequences::is_sequence(session, schema, name)
 }
 
-/// Whether the catalogue has this table.
+/// Returns whether the catalogue has this table.
 pub(in crate::pg) fn is_relation(schema: Option<&str>, name: &str) -> bool {
     match schema {
         Some(schema @ ("pg_catalog" | "information_schema")) => shapes::shape(schema, name).is_some(),

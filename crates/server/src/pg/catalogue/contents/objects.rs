@@ -124,7 +124,7 @@ impl Object {
         if self.has_row_type() { self.number + TYPES_FROM } else { 0 }
     }
 
-    /// Whether the rows of the relation have a type in `pg_type`.
+    /// Returns whether the rows of the relation have a type in `pg_type`.
     pub(super) fn has_row_type(&self) -> bool {
         self.is_own() && self.kind != 'S'
     }
@@ -134,17 +134,17 @@ impl Object {
         self.number + RULES_FROM
     }
 
-    /// Whether it is a user's own object.
+    /// Returns whether it is a user's own object.
     fn is_own(&self) -> bool {
         self.table.is_some()
     }
 
-    /// Whether it can be read, which a materialized view cannot before its first refresh.
+    /// Returns whether it can be read, which a materialized view cannot before its first refresh.
     pub(super) fn is_populated(&self) -> bool {
         self.table.as_ref().is_none_or(|table| !table.definition.is_unpopulated())
     }
 
-    /// Whether it is only this session's.
+    /// Returns whether it is only this session's.
     pub(super) fn is_temporary(&self) -> bool {
         self.schema == TEMPORARY
     }
@@ -373,7 +373,7 @@ fn attribute(column: &atsdb::Column, field: &arrow::datatypes::FieldRef) -> Attr
     }
 }
 
-/// Whether an error says nothing about a definition, but that the query was ended or cannot be answered now.
+/// Returns whether an error says nothing about a definition, but that the query was ended or cannot be answered now.
 fn is_passing(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Interrupted | ErrorKind::Resources | ErrorKind::Busy | ErrorKind::Unavailable)
 }

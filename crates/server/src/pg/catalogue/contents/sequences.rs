@@ -53,7 +53,7 @@ impl<'a> Sequence<'a> {
     }
 }
 
-/// Whether a name, with or without a schema, is that of a sequence.
+/// Returns whether a name, with or without a schema, is that of a sequence.
 pub(super) fn is_sequence(session: &StoreSession, schema: Option<&str>, name: &str) -> bool {
     let parts: Vec<String> = schema.into_iter().chain([name]).map(str::to_owned).collect();
     if let Ok(table) = session.table(&parts) {

@@ -8,7 +8,7 @@ use super::row::row;
 use crate::pg::error::PgError;
 use atsdb::Engine;
 
-/// Whether a table of `pg_catalog` is one of these.
+/// Returns whether a table of `pg_catalog` is one of these.
 pub(super) fn has_rows(name: &str) -> bool {
     [
         "pg_stat_all_tables",
