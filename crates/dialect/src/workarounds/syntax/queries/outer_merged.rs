@@ -9,7 +9,7 @@ use crate::text::tree_walk::visit_mut;
 use crate::workarounds::syntax::names::relation_columns::RelationColumns;
 use atsdb_core::Table;
 use atsdb_core::name::same_name;
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr, Statement, VisitorMut};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, Statement, VisitorMut};
 use std::ops::ControlFlow;
 
 /// Writes the values of such columns.
