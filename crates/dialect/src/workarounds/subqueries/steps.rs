@@ -1,6 +1,6 @@
 //! Replaces the subqueries of one step of a plan, except those that are left to DataFusion.
 
-use super::answers::{SubqueryContext, answer};
+use super::answers::{SubqueryContext, answer, has_one_row};
 use super::domain::{Domain, Names};
 use super::first_conditions::before_subqueries;
 use super::first_rows::computed_below;
@@ -134,8 +134,10 @@ fn is_left(plan: &LogicalPlan, expr: &Expr, subquery: &LogicalPlan) -> Result<bo
     let is_condition = matches!(plan, LogicalPlan::Filter(_));
     let pull_up = PullUpCorrelatedExpr::new();
     Ok(match expr {
+        // Without a row the value is NULL, even if the column of the subquery is never NULL. DataFusion overlooks that.
         Expr::ScalarSubquery(subquery) => {
             !subquery.outer_ref_columns.is_empty()
+                && has_one_row(&subquery.subquery)
                 && matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Projection(_))
                 && check_subquery_expr(plan, &subquery.subquery, expr).is_ok()
                 && pulls_up(&subquery.subquery, pull_up.with_need_handle_count_bug(true))?
