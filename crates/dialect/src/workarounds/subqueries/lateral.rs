@@ -56,12 +56,14 @@ pub(super) fn lateral(join: Join, names: &Names) -> Result<Transformed<LogicalPl
 /// Whether DataFusion rewrites a `LATERAL` subquery itself.
 fn is_left(subquery: &LogicalPlan, join: &Join) -> Result<bool> {
     let pull_up = PullUpCorrelatedExpr::new().with_need_handle_count_bug(true);
-    // A column that a condition needs would make rows distinct.
-    let is_distinct = subquery.dyn_exists(|plan| match plan {
+    let is_changed = subquery.dyn_exists(|plan| match plan {
+        // A column that a condition needs would make rows distinct.
         LogicalPlan::Distinct(distinct) => Ok(!outer_columns(distinct.input())?.is_empty()),
+        // In the row of no rows, columns without an aggregate would be NULL.
+        LogicalPlan::Aggregate(aggregate) => Ok(aggregate.group_expr.is_empty() && !outer_columns(plan)?.is_empty()),
         _ => Ok(false),
     })?;
-    Ok(!is_distinct
+    Ok(!is_changed
         && !has_distant_columns(subquery)?
         && !reaches_beyond(subquery, &[Arc::clone(join.left.schema())])?
         && pulls_up(subquery, pull_up)?)
