@@ -149,9 +149,10 @@ fn has_fixed_conditions(join: &Join) -> Result<bool> {
     use JoinType::{Full, Inner, Left, LeftAnti, LeftMark, LeftSemi, Right, RightAnti, RightMark, RightSemi};
     let (is_left_fixed, is_right_fixed) = match join.join_type {
         Inner => (false, false),
-        Left | LeftAnti | LeftMark | LeftSemi => (false, true),
-        Right | RightAnti | RightMark | RightSemi => (true, false),
-        Full => (true, true),
+        Left => (false, true),
+        Right => (true, false),
+        // INTERSECT and EXCEPT have only the columns that they compare.
+        LeftAnti | LeftMark | LeftSemi | RightAnti | RightMark | RightSemi | Full => (true, true),
     };
     let left = [Arc::clone(join.left.schema())];
     Ok(is_left_fixed && !outer_columns(&join.left)?.is_empty() || is_right_fixed && reaches_beyond(&join.right, &left)?)
