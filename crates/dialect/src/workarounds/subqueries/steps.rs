@@ -158,8 +158,8 @@ fn is_left(plan: &LogicalPlan, expr: &Expr, subquery: &LogicalPlan) -> Result<bo
     })
 }
 
-/// Whether DataFusion's join for an `EXISTS` or `IN` has other rows than its subquery: it has none for an outer row whose
-/// aggregate without groups is over no rows, and those that `OFFSET` leaves out.
+/// Whether DataFusion's join for an `EXISTS` or `IN` has other rows than its subquery: it has none for an outer row
+/// whose aggregate without groups is over no rows, and those that `OFFSET` leaves out.
 fn loses_rows(expr: &Expr, subquery: &LogicalPlan) -> Result<bool> {
     if !matches!(expr, Expr::Exists(_) | Expr::InSubquery(_)) {
         return Ok(false);
