@@ -63,7 +63,7 @@ fn first_column(plan: &LogicalPlan) -> Expr {
 }
 
 /// Returns whether a plan always has exactly one row.
-fn has_one_row(plan: &LogicalPlan) -> bool {
+pub(super) fn has_one_row(plan: &LogicalPlan) -> bool {
     match plan {
         LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
         LogicalPlan::EmptyRelation(empty) => empty.produce_one_row,

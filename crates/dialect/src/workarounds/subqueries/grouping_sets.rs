@@ -1,5 +1,6 @@
-//! `GROUPING SETS`, `ROLLUP` and `CUBE` in a subquery that mentions outer columns. An empty set has a row for each outer
-//! row, even if no row of the subquery belongs to it. DataFusion adds the outer columns to each set, and loses that row.
+//! `GROUPING SETS`, `ROLLUP` and `CUBE` in a subquery that mentions outer columns. An empty set has a row for each
+//! outer row, even if no row of the subquery belongs to it. DataFusion adds the outer columns to each set, and loses
+//! that row.
 //!
 //! No upstream issue known.
 

@@ -8,7 +8,9 @@ use crate::text::plan_subqueries::has_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{NullEquality, Result};
-use datafusion::logical_expr::logical_plan::{Distinct, DistinctOn, FetchType, Join, Limit, SkipType, Window};
+use datafusion::logical_expr::logical_plan::{
+    Distinct, DistinctOn, FetchType, Filter, Join, Limit, Projection, SkipType, Window,
+};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
@@ -56,15 +58,33 @@ pub(super) fn lateral(join: Join, names: &Names) -> Result<Transformed<LogicalPl
 /// Returns whether DataFusion rewrites a `LATERAL` subquery itself.
 fn is_left(subquery: &LogicalPlan, join: &Join) -> Result<bool> {
     let pull_up = PullUpCorrelatedExpr::new().with_need_handle_count_bug(true);
-    // A column that a condition needs would make rows distinct.
-    let is_distinct = subquery.dyn_exists(|plan| match plan {
-        LogicalPlan::Distinct(distinct) => Ok(!outer_columns(distinct.input())?.is_empty()),
-        _ => Ok(false),
+    let is_changed = subquery.dyn_exists(|plan| {
+        let is_changed = match plan {
+            // A column that a condition needs would make rows distinct.
+            LogicalPlan::Distinct(_) => true,
+            // In an aggregate's row of no rows, a value that mentions no aggregate would be NULL.
+            LogicalPlan::Projection(Projection { expr, input, .. }) => {
+                is_total(input) && expr.iter().any(|expr| expr.column_refs().is_empty())
+            }
+            // HAVING would not see that row.
+            LogicalPlan::Filter(Filter { input, .. }) => is_total(input),
+            _ => false,
+        };
+        Ok(is_changed && !outer_columns(plan)?.is_empty())
     })?;
-    Ok(!is_distinct
+    Ok(!is_changed
         && !has_distant_columns(subquery)?
         && !reaches_beyond(subquery, &[Arc::clone(join.left.schema())])?
         && pulls_up(subquery, pull_up)?)
+}
+
+/// Returns whether a plan is an aggregate without groups, which has a row even if it is over none.
+fn is_total(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Sort(_) => is_total(plan.inputs()[0]),
+        _ => false,
+    }
 }
 
 /// Returns whether a subquery computes its rows from one outer row each, such as `SELECT t.a + 1` and `SELECT
@@ -129,9 +149,10 @@ fn has_fixed_conditions(join: &Join) -> Result<bool> {
     use JoinType::{Full, Inner, Left, LeftAnti, LeftMark, LeftSemi, Right, RightAnti, RightMark, RightSemi};
     let (is_left_fixed, is_right_fixed) = match join.join_type {
         Inner => (false, false),
-        Left | LeftAnti | LeftMark | LeftSemi => (false, true),
-        Right | RightAnti | RightMark | RightSemi => (true, false),
-        Full => (true, true),
+        Left => (false, true),
+        Right => (true, false),
+        // INTERSECT and EXCEPT have only the columns that they compare.
+        LeftAnti | LeftMark | LeftSemi | RightAnti | RightMark | RightSemi | Full => (true, true),
     };
     let left = [Arc::clone(join.left.schema())];
     Ok(is_left_fixed && !outer_columns(&join.left)?.is_empty() || is_right_fixed && reaches_beyond(&join.right, &left)?)

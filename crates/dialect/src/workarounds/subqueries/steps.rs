@@ -1,19 +1,23 @@
 //! Replaces the subqueries of one step of a plan, except those that are left to DataFusion.
 
-use super::answers::{SubqueryContext, answer};
+use super::answers::{SubqueryContext, answer, has_one_row};
 use super::domain::{Domain, Names};
 use super::first_conditions::before_subqueries;
 use super::first_rows::computed_below;
 use super::lateral::pulls_up;
 use super::ordered_columns::over_mentioned_columns;
-use super::outer_columns::{expression_subquery, has_distant_columns, reaches_beyond, schemas_of_inputs};
+use super::outer_columns::{
+    expression_subquery, has_distant_columns, outer_columns, reaches_beyond, schemas_of_inputs,
+};
+use crate::text::datafusion_errors::external;
+use crate::text::errors::not_supported;
 use crate::text::plan_subqueries::has_subquery;
 use crate::text::plan_walk::{DynPlanWalk, DynWalk};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::logical_expr::expr::{InSubquery, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::logical_plan::{Distinct, DistinctOn, check_subquery_expr};
+use datafusion::logical_expr::logical_plan::{Distinct, DistinctOn, SkipType, check_subquery_expr};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
 use std::sync::Arc;
@@ -86,6 +90,10 @@ pub(super) fn of_step(plan: LogicalPlan, names: &Names) -> Result<Transformed<Lo
                     input = found.input.unwrap_or_else(|| input.clone());
                     Ok(Transformed::yes(found.expr))
                 }
+                None if loses_rows(&expr, &subquery.subquery)? => {
+                    let what = "this subquery with columns of the query around it";
+                    Err(external(not_supported(what).with_hint("write a join with the subquery instead")))
+                }
                 None => Ok(Transformed::no(expr)),
             }
         })?;
@@ -126,8 +134,10 @@ fn is_left(plan: &LogicalPlan, expr: &Expr, subquery: &LogicalPlan) -> Result<bo
     let is_condition = matches!(plan, LogicalPlan::Filter(_));
     let pull_up = PullUpCorrelatedExpr::new();
     Ok(match expr {
+        // Without a row the value is NULL, even if the column of the subquery is never NULL. DataFusion overlooks that.
         Expr::ScalarSubquery(subquery) => {
             !subquery.outer_ref_columns.is_empty()
+                && has_one_row(&subquery.subquery)
                 && matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Projection(_))
                 && check_subquery_expr(plan, &subquery.subquery, expr).is_ok()
                 && pulls_up(&subquery.subquery, pull_up.with_need_handle_count_bug(true))?
@@ -135,14 +145,32 @@ fn is_left(plan: &LogicalPlan, expr: &Expr, subquery: &LogicalPlan) -> Result<bo
         Expr::Exists(exists) => {
             is_condition
                 && !hides_outer_columns(&exists.subquery.subquery)?
+                && !loses_rows(expr, subquery)?
                 && (exists.subquery.outer_ref_columns.is_empty()
                     || pulls_up(&exists.subquery.subquery, pull_up.with_exists_sub_query(true))?)
         }
         Expr::InSubquery(member) => {
             is_condition
+                && !loses_rows(expr, subquery)?
                 && (member.subquery.outer_ref_columns.is_empty() || pulls_up(&member.subquery.subquery, pull_up)?)
         }
         _ => false,
+    })
+}
+
+/// Returns whether DataFusion's join for an `EXISTS` or `IN` has other rows than its subquery: it has none for an outer
+/// row whose aggregate without groups is over no rows, and those that `OFFSET` leaves out.
+fn loses_rows(expr: &Expr, subquery: &LogicalPlan) -> Result<bool> {
+    if !matches!(expr, Expr::Exists(_) | Expr::InSubquery(_)) {
+        return Ok(false);
+    }
+    subquery.dyn_exists(|plan| {
+        let counts_rows = match plan {
+            LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+            LogicalPlan::Limit(limit) => !matches!(limit.get_skip_type()?, SkipType::Literal(0)),
+            _ => false,
+        };
+        Ok(counts_rows && !outer_columns(plan)?.is_empty())
     })
 }
 
