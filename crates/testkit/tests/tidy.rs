@@ -226,7 +226,7 @@ const NARROWING_CASTS: [(&str, usize); 23] = [
     ("crates/dialect", 21),
     ("crates/engine", 34),
     ("crates/export", 1),
-    ("crates/fuzz", 1),
+    ("crates/fuzz", 4),
     ("crates/import", 21),
     ("crates/lab", 35),
     ("crates/lineproto", 6),

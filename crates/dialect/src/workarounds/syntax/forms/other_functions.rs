@@ -172,11 +172,7 @@ pub(crate) fn other_functions(expr: &mut Expr) -> Result<()> {
             Ok(())
         }
         "pg_typeof" => {
-            // A text in the statement has no type yet.
-            if let FunctionArguments::List(list) = &call.args
-                && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] = list.args.as_slice()
-                && matches!(value.value, Value::SingleQuotedString(_))
-            {
+            if is_of_text(call) {
                 *expr = Expr::value(Value::SingleQuotedString("unknown".to_owned()));
             }
             Ok(())
@@ -189,6 +185,13 @@ pub(crate) fn other_functions(expr: &mut Expr) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Returns whether the only argument of a call is a text in quotes, which has no type yet.
+fn is_of_text(call: &Function) -> bool {
+    let FunctionArguments::List(list) = &call.args else { return false };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] = list.args.as_slice() else { return false };
+    matches!(value.value, Value::SingleQuotedString(_))
 }
 
 fn rename(call: &mut Function, name: &str) {
