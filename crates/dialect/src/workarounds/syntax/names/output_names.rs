@@ -201,10 +201,13 @@ fn alias_of_unnamed(expr: &Expr, is_new: bool, position: usize, side: SetOperand
     }
 }
 
-/// The expression that DataFusion names: its names have neither parentheses around an expression nor a unary plus.
+/// The expression that DataFusion names: its names have neither casts nor parentheses around an expression nor a unary
+/// plus.
 pub fn bare(expr: &Expr) -> &Expr {
     match expr {
-        Expr::Nested(inner) | Expr::UnaryOp { op: UnaryOperator::Plus, expr: inner } => bare(inner),
+        Expr::Nested(inner)
+        | Expr::Cast { expr: inner, .. }
+        | Expr::UnaryOp { op: UnaryOperator::Plus, expr: inner } => bare(inner),
         other => other,
     }
 }
