@@ -154,7 +154,7 @@ impl Lines {
         self.line += u64::from(self.is_quoted && byte == counted);
     }
 
-    /// Returns whether a `\.` ends the data. `after` are the bytes after it.
+    /// Returns the meaning of a `\.` in the data. `after` are the bytes after it.
     fn end_marker(&self, after: &[u8], is_last: bool) -> Marker {
         let none_or = |message| if self.is_csv { Marker::None } else { Marker::Wrong(message) };
         const CORRUPT: &str = "end-of-copy marker corrupt";
