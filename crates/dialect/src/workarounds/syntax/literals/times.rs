@@ -6,7 +6,7 @@
 //! known.
 
 use crate::text::errors::not_supported;
-use crate::text::time_text::{Rest, TimeWord, parse_time, read_time};
+use crate::text::time_text::{RoundedFraction, TimeWord, parse_time, read_time};
 use crate::workarounds::syntax::{expression, set_arguments};
 use atsdb_core::{Result, TimeUnit};
 use datafusion::sql::sqlparser::ast::{
@@ -128,7 +128,7 @@ fn time_of_word(text: &ValueWithSpan, data_type: &DataType) -> Result<Option<Exp
 fn keep_nanoseconds(text: &ValueWithSpan, data_type: &mut DataType) {
     let Value::SingleQuotedString(text) = &text.value else { return };
     if let DataType::Timestamp(digits @ None, _) = data_type
-        && read_time(text, TimeUnit::Microsecond).is_some_and(|time| time.rest != Rest::Nothing)
+        && read_time(text, TimeUnit::Microsecond).is_some_and(|time| time.rest != RoundedFraction::Nothing)
         && parse_time(text, TimeUnit::Nanosecond).is_some()
     {
         *digits = Some(NANOSECOND_DIGITS);
