@@ -220,7 +220,7 @@ fn is_short_unit(unit: &Expr) -> bool {
     }
 }
 
-/// `date_trunc(unit, instant, zone)`: the local time is cut, and becomes an instant again. `None` of other calls.
+/// `date_trunc(unit, instant, zone)`: the local time is cut, and becomes an instant again. `None` for other calls.
 fn cut_in_zone(call: &Function) -> Result<Option<Expr>> {
     if name_of(call) != "date_trunc" {
         return Ok(None);
