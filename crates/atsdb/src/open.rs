@@ -122,19 +122,19 @@ impl OpenOptions {
         self
     }
 
-    /// Returns whether to create the store if it does not exist.
+    /// Sets whether the store is created if it does not exist.
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// Returns whether to refuse writing. This also allows opening a file without write permission.
+    /// Sets whether writing is refused. This also allows opening a file without write permission.
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
-    /// Returns whether a background thread seals slices, drops expired ones and returns free space.
+    /// Sets whether a background thread seals slices, drops expired ones and returns free space.
     pub fn maintenance(mut self, maintenance: bool) -> Self {
         self.maintenance = maintenance;
         self

@@ -47,7 +47,7 @@ pub use atsdb_dialect::text::result_names::ResultName;
 pub use atsdb_dialect::text::script::{Statement, Statements, is_complete};
 pub use atsdb_dialect::text::select_into::is_select_into;
 pub use atsdb_dialect::text::sequence_names::is_of_sequences;
-pub use atsdb_dialect::text::skipped::Skipped;
+pub use atsdb_dialect::text::skipped::SkipNotice;
 pub use atsdb_dialect::text::sqlstate::{PERMISSION_DENIED, sqlstate_of};
 pub use atsdb_dialect::text::statement_error::StatementError;
 pub use atsdb_dialect::text::table_names::{TEMPORARY_SCHEMA, exact_name};

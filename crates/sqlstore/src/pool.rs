@@ -241,7 +241,7 @@ impl Pool {
         Ok(CommitReceipt { id, last: 0 })
     }
 
-    /// Returns whether the receipt's transaction was committed. It waits until the transaction has ended; if it was not
+    /// Returns whether the receipt's transaction was committed. Waits until the transaction has ended; if it was not
     /// committed, it never will be. If it was, others may see it before it is on disk, and a positive answer
     /// acknowledges it. So a row is changed in either case, and once that is on disk, the transaction is too.
     fn was_committed(&self, receipt: &CommitReceipt, retry: &mut RetryDeadline) -> Attempt<bool> {

@@ -44,8 +44,8 @@ impl TlsMode {
 mod tests {
     use super::*;
 
-    /// Returns whether the connection goes over a network depends on the host that is connected to, not on the one that
-    /// the URL has before the database.
+    /// Whether the connection goes over a network depends on the host that is connected to, not on the one that the URL
+    /// has before the database.
     #[test]
     fn another_machine_is_spoken_to_encrypted_however_the_url_names_it() {
         let mode = |url: &str| TlsMode::of(&ServerUrl::parse(url, &["host", "sslmode"]).unwrap()).unwrap();

@@ -301,7 +301,8 @@ fn map_option(column: &str, width: MapWidth) -> String {
     format!("map = '{}:{}'", quoted(column).replace('\'', "''"), width.name())
 }
 
-/// Returns whether a dictionary is almost full, and the next width.
+/// Returns advice about a dictionary that is almost full, and the next width; `None` if it is not almost full, or if
+/// there is no wider one.
 fn dictionary_advice(column: &str, width: MapWidth, used: u64) -> Option<(String, MapWidth)> {
     let (capacity, wider) = match width {
         MapWidth::U8 => (1_u64 << 8, MapWidth::U16),

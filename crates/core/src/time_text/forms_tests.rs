@@ -1,7 +1,7 @@
 //! The table of all forms: which callers accept a form, and its meaning.
 
 use crate::time::{TimeUnit, format_time};
-use crate::time_text::{DateOrder, DateReading, Rest, TimeForms, parse_time};
+use crate::time_text::{DateOrder, DateReading, RoundedFraction, TimeForms, parse_time};
 
 /// The callers, by the letters that stand for them in the table: `SQL` for SQL, the ends of a copy and values from
 /// Python, `files` for import, `collation` for the SQLite extension, and `requests` for the protocols of Prometheus.
@@ -145,7 +145,7 @@ fn each_form_has_one_meaning_for_all_who_accept_it() {
         for (caller, forms) in callers() {
             let read = parse_time(text.as_bytes(), &forms).map(|time| {
                 let (nanoseconds, rest) = time.count(TimeUnit::Nanosecond);
-                assert_eq!(rest, Rest::Nothing, "{text}");
+                assert_eq!(rest, RoundedFraction::Nothing, "{text}");
                 format_time(i64::try_from(nanoseconds).unwrap(), TimeUnit::Nanosecond).replace(".000000000", "")
             });
             let expected = accepting.contains(caller).then_some(meaning);
@@ -180,9 +180,9 @@ fn files_say_the_order_of_days_and_months_and_the_year_of_logs() {
 #[test]
 fn counts_are_rounded_down_and_say_what_is_left() {
     let of = |text: &str, unit| parse_time(text.as_bytes(), &TimeForms::SQL).unwrap().count(unit);
-    assert_eq!(of("1970-01-01 00:00:01.25", TimeUnit::Second), (1, Rest::LessThanHalf));
-    assert_eq!(of("1970-01-01 00:00:01.50", TimeUnit::Second), (1, Rest::HalfOrMore));
-    assert_eq!(of("1969-12-31 23:59:59.999", TimeUnit::Millisecond), (-1, Rest::Nothing));
-    assert_eq!(of("1970-01-01 00:00:00.0000000009", TimeUnit::Nanosecond), (0, Rest::HalfOrMore));
+    assert_eq!(of("1970-01-01 00:00:01.25", TimeUnit::Second), (1, RoundedFraction::LessThanHalf));
+    assert_eq!(of("1970-01-01 00:00:01.50", TimeUnit::Second), (1, RoundedFraction::HalfOrMore));
+    assert_eq!(of("1969-12-31 23:59:59.999", TimeUnit::Millisecond), (-1, RoundedFraction::Nothing));
+    assert_eq!(of("1970-01-01 00:00:00.0000000009", TimeUnit::Nanosecond), (0, RoundedFraction::HalfOrMore));
     assert_eq!(of("+12024-03-01", TimeUnit::Nanosecond).0 % 86_400_000_000_000, 0);
 }

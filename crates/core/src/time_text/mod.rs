@@ -23,4 +23,4 @@ pub use clocks::{Clock, clock};
 pub use dates::{OrderSeen, full_year, year_first};
 pub use forms::{CompactTimes, DateOrder, DateReading, TimeForms};
 pub use parts::{days_of_date, leading_number, utc_offset};
-pub use written::{Rest, WrittenTime, parse_time};
+pub use written::{RoundedFraction, WrittenTime, parse_time};

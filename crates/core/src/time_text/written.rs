@@ -28,7 +28,7 @@ pub struct WrittenTime<'a> {
 
 /// The fraction of a unit that was rounded down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest {
+pub enum RoundedFraction {
     /// The unit counts the time exactly.
     Nothing,
     /// Less than half of the unit.
@@ -61,13 +61,13 @@ impl<'a> WrittenTime<'a> {
     }
 
     /// The time as a count of a unit since the Unix epoch, rounded down, and what is left of it.
-    pub fn count(&self, unit: TimeUnit) -> (i128, Rest) {
+    pub fn count(&self, unit: TimeUnit) -> (i128, RoundedFraction) {
         let (digits, kept) = (self.fraction(), unit.fraction_digits());
         let digit = |position: usize| digits.get(position).map_or(0, |digit| i128::from(digit - b'0'));
         let rest = match digits.get(kept) {
-            Some(b'5'..) => Rest::HalfOrMore,
-            Some(_) if digits[kept..].iter().any(|digit| *digit != b'0') => Rest::LessThanHalf,
-            _ => Rest::Nothing,
+            Some(b'5'..) => RoundedFraction::HalfOrMore,
+            Some(_) if digits[kept..].iter().any(|digit| *digit != b'0') => RoundedFraction::LessThanHalf,
+            _ => RoundedFraction::Nothing,
         };
         let fraction = (0..kept).fold(0, |value, position| value * 10 + digit(position));
         (self.seconds() * i128::from(unit.per_second()) + fraction, rest)
@@ -76,7 +76,7 @@ impl<'a> WrittenTime<'a> {
     /// The count of a unit since the Unix epoch that is nearest to the time.
     pub fn nearest(&self, unit: TimeUnit) -> i128 {
         let (count, rest) = self.count(unit);
-        count + i128::from(rest == Rest::HalfOrMore)
+        count + i128::from(rest == RoundedFraction::HalfOrMore)
     }
 }
 

@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::ast::Ident;
 
 /// A notice about an operation that a statement with `IF EXISTS` or `IF NOT EXISTS` has skipped, in PostgreSQL's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkipNotice {
     /// The SQLSTATE of the notice.
     pub sqlstate: &'static str,
     /// The text of the notice.

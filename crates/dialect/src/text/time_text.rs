@@ -3,7 +3,7 @@
 
 use super::calendar_text;
 use atsdb_core::TimeUnit;
-pub use atsdb_core::time_text::Rest;
+pub use atsdb_core::time_text::RoundedFraction;
 use atsdb_core::time_text::{self, TimeForms};
 
 /// A word that stands for a time.
@@ -59,7 +59,7 @@ pub struct WrittenTime {
     /// The time rounded down.
     pub count: i128,
     /// The fraction of a unit that was rounded down.
-    pub rest: Rest,
+    pub rest: RoundedFraction,
     /// Whether the text has an offset from UTC.
     pub has_offset: bool,
 }

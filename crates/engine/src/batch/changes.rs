@@ -1,7 +1,7 @@
 //! The chunks that a batch removes and the tables that it redefines, until its commit.
 
 use crate::batch::references::deferral::Deferral;
-use crate::batch::references::state::References;
+use crate::batch::references::state::ReferenceChecks;
 use crate::read::snapshot::ReadSnapshot;
 use crate::shared::definitions::changed_meanwhile;
 use crate::shared::temporary::{TemporaryTable, gone, is_temporary};
@@ -41,7 +41,7 @@ pub(crate) struct Changes {
     /// The session's temporary tables, as the batch has them.
     temporary: Vec<TemporaryTable>,
     /// The rows and keys that are to be checked for foreign keys, and the results so far.
-    references: References,
+    references: ReferenceChecks,
     /// The settings that decide which foreign keys are checked when the transaction ends.
     deferral: Deferral,
 }
@@ -228,12 +228,12 @@ impl Changes {
     }
 
     /// Returns the state of the checks of foreign keys.
-    pub(crate) fn references(&self) -> &References {
+    pub(crate) fn references(&self) -> &ReferenceChecks {
         &self.references
     }
 
     /// Returns the state of the checks of foreign keys, to change it.
-    pub(crate) fn references_mut(&mut self) -> &mut References {
+    pub(crate) fn references_mut(&mut self) -> &mut ReferenceChecks {
         &mut self.references
     }
 
@@ -283,7 +283,7 @@ impl Changes {
             self.base = None;
             self.based_on.clear();
             self.relies_on_memory = false;
-            self.references = References::default();
+            self.references = ReferenceChecks::default();
         }
     }
 

@@ -212,7 +212,7 @@ impl Facts {
         self.observe_value(bytes, true, DateReading::default(), &mut DateMemory::default());
     }
 
-    /// Returns whether the value is nothing but text.
+    /// Adds a value. Returns whether it is nothing but text.
     fn observe_value(
         &mut self,
         bytes: &[u8],

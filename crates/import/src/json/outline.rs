@@ -247,7 +247,7 @@ impl Scanner {
         }
     }
 
-    /// Returns whether the document's first value ends here.
+    /// Ends a list or an object. Returns whether the document's first value ends with it.
     fn close(&mut self, byte: u8, position: u64) -> bool {
         if self.list_depth > 0 {
             self.list_depth -= 1;

@@ -32,7 +32,7 @@ pub(super) fn version() -> Result<String, Failure> {
     Ok(format!("MariaDB {version}"))
 }
 
-/// Returns whether the plug-in with the RocksDB engine is installed.
+/// Checks that the plug-in with the RocksDB engine is installed.
 pub(super) fn rocksdb() -> Result<(), Failure> {
     let folders = [
         "/usr/lib/mysql/plugin",

@@ -31,11 +31,11 @@ pub(crate) trait WorkspaceProgram {
     /// Its files cannot be written.
     fn command(&self, ports: Ports) -> Result<Vec<String>, Failure>;
 
-    /// Returns whether the server answers requests.
+    /// Checks that the server answers requests.
     ///
     /// # Errors
     ///
-    /// It does not yet.
+    /// It does not answer yet.
     fn answers(&self, ports: Ports) -> Result<(), Failure>;
 }
 

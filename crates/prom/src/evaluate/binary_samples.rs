@@ -3,7 +3,7 @@
 use super::columns::GAP;
 use super::outcome::Sample;
 use super::remarks::{Purpose, bounds_reconciled, resets_conflict};
-use crate::histogram::{Added, ResetHint, Trim};
+use crate::histogram::{AdditionRemarks, ResetHint, Trim};
 use crate::promql::BinaryOp;
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ pub(super) fn apply_samples(op: BinaryOp, left: &Sample, right: &Sample) -> Oper
                 BinaryOp::NotEqual => return Operated::of(left.clone(), !one.same_as(other)),
                 BinaryOp::Add => (one.plus(other), Purpose::Addition),
                 BinaryOp::Sub => {
-                    let gauge = |(difference, added): (crate::histogram::Histogram, Added)| {
+                    let gauge = |(difference, added): (crate::histogram::Histogram, AdditionRemarks)| {
                         (difference.with_hint(ResetHint::Gauge), added)
                     };
                     (one.minus(other).map(gauge), Purpose::Subtraction)

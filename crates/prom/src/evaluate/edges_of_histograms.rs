@@ -5,7 +5,7 @@ use super::evaluator::Evaluator;
 use super::ranges::Window;
 use super::remarks::{Context, Purpose};
 use super::select::{Sampled, TimeShift};
-use crate::histogram::{Added, Histogram, Incompatible, ResetHint};
+use crate::histogram::{AdditionRemarks, Histogram, Incompatible, ResetHint};
 use crate::promql::Edge;
 use std::sync::Arc;
 
@@ -14,7 +14,11 @@ type Point = (i64, Arc<Histogram>);
 
 impl Context<'_> {
     /// A sum or a difference; `None`, with a warning, if there is none.
-    fn remarked(self, result: Result<(Histogram, Added), Incompatible>, purpose: Purpose) -> Option<Histogram> {
+    fn remarked(
+        self,
+        result: Result<(Histogram, AdditionRemarks), Incompatible>,
+        purpose: Purpose,
+    ) -> Option<Histogram> {
         match result {
             Ok((histogram, added)) => {
                 if added.bounds_reconciled {

@@ -1,7 +1,7 @@
 //! Sums and means of native histograms, with compensated rounding.
 
 use super::sums::Sum;
-use crate::histogram::{Added, Histogram, HistogramParts, Incompatible, ResetHint};
+use crate::histogram::{AdditionRemarks, Histogram, HistogramParts, Incompatible, ResetHint};
 use std::sync::Arc;
 
 /// The function that is applied to a set of histograms.
@@ -20,7 +20,7 @@ struct Running {
 }
 
 impl Running {
-    fn add(&mut self, histogram: &Histogram, total: Total) -> Result<Added, Incompatible> {
+    fn add(&mut self, histogram: &Histogram, total: Total) -> Result<AdditionRemarks, Incompatible> {
         self.count += 1.0;
         if total == Total::Sum {
             return self.parts.add(histogram.into());
@@ -46,7 +46,10 @@ impl Running {
 
 /// The sum or the mean of histograms, at least one, and what is to be remarked. The error is the number of the first
 /// histogram that cannot be added to the ones before it.
-pub(super) fn total(histograms: &[&Arc<Histogram>], total: Total) -> Result<Option<(Histogram, Added)>, usize> {
+pub(super) fn total(
+    histograms: &[&Arc<Histogram>],
+    total: Total,
+) -> Result<Option<(Histogram, AdditionRemarks)>, usize> {
     let Some((first, rest)) = histograms.split_first() else { return Ok(None) };
     let mut running = Running { parts: HistogramParts::from(first.as_ref()), count: 1.0, incremental: false };
     let mut bounds_reconciled = false;
@@ -58,5 +61,5 @@ pub(super) fn total(histograms: &[&Arc<Histogram>], total: Total) -> Result<Opti
     }
     let has = |hint: ResetHint| histograms.iter().any(|histogram| histogram.reset_hint == hint);
     let resets_conflict = has(ResetHint::Reset) && has(ResetHint::NoReset);
-    Ok(Some((running.parts.histogram(), Added { resets_conflict, bounds_reconciled })))
+    Ok(Some((running.parts.histogram(), AdditionRemarks { resets_conflict, bounds_reconciled })))
 }

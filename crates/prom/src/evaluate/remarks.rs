@@ -1,7 +1,7 @@
 //! Remarks about native histograms, in Prometheus' words.
 
 use super::evaluator::Query;
-use crate::histogram::{Added, NanObservations};
+use crate::histogram::{AdditionRemarks, NanObservations};
 
 /// The context of a remark: the query, the position in its text, and the metric.
 #[derive(Clone, Copy)]
@@ -72,7 +72,7 @@ impl Query<'_> {
     }
 
     /// Remarks on an aggregation.
-    pub(super) fn remark_on_total(&self, offset: usize, added: Added) {
+    pub(super) fn remark_on_total(&self, offset: usize, added: AdditionRemarks) {
         if added.resets_conflict {
             self.warn_resets_conflict(offset, Purpose::Aggregation);
         }

@@ -46,7 +46,7 @@ pub(super) struct Sampled {
 
 /// The values that a selector yields at each step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Yield {
+enum YieldedValues {
     Samples,
     /// The times of the samples, in milliseconds. Those of histograms come with these.
     Times,
@@ -128,11 +128,11 @@ impl Evaluator<'_> {
                 self.select(&selector.matchers, first.saturating_sub(lookback) + 1, last.saturating_add(lookback))?;
             return match selector.edge {
                 Edge::Smoothed => Ok(series.into_iter().map(|one| self.smoothed(start, one, time_shift)).collect()),
-                _ => Ok(series.into_iter().map(|one| self.sampled(one, time_shift, Yield::Samples)).collect()),
+                _ => Ok(series.into_iter().map(|one| self.sampled(one, time_shift, YieldedValues::Samples)).collect()),
             };
         }
         let series = self.select(&selector.matchers, first.saturating_sub(lookback) + 1, last)?;
-        let columns = series.into_iter().map(|one| self.sampled(one, time_shift, Yield::Samples));
+        let columns = series.into_iter().map(|one| self.sampled(one, time_shift, YieldedValues::Samples));
         Ok(columns.filter(|column| !column.is_empty()).collect())
     }
 
@@ -140,11 +140,11 @@ impl Evaluator<'_> {
     pub(super) fn sample_times(&self, matchers: &[Matcher], time_shift: TimeShift) -> Result<Vec<Column>> {
         let first = time_shift.time(self.grid.start).saturating_sub(self.query.limits.lookback_ms) + 1;
         let series = self.select(matchers, first, time_shift.time(self.grid.end()))?;
-        let columns = series.into_iter().map(|one| self.sampled(one, time_shift, Yield::Times));
+        let columns = series.into_iter().map(|one| self.sampled(one, time_shift, YieldedValues::Times));
         Ok(columns.filter(|column| !column.is_empty()).collect())
     }
 
-    fn sampled(&self, series: Sampled, time_shift: TimeShift, yields: Yield) -> Column {
+    fn sampled(&self, series: Sampled, time_shift: TimeShift, yields: YieldedValues) -> Column {
         let lookback = self.query.limits.lookback_ms;
         if !series.histograms.is_empty() {
             return self.sampled_with_histograms(series, time_shift, yields);
@@ -160,15 +160,15 @@ impl Evaluator<'_> {
             let stale = is_gap(values[last]) || times[last] <= time.saturating_sub(lookback);
             match yields {
                 _ if stale => GAP,
-                Yield::Samples => values[last],
-                Yield::Times => times[last] as f64,
+                YieldedValues::Samples => values[last],
+                YieldedValues::Times => times[last] as f64,
             }
         });
         let values = cells.collect();
         Column::new(labels, false, values)
     }
 
-    fn sampled_with_histograms(&self, series: Sampled, time_shift: TimeShift, yields: Yield) -> Column {
+    fn sampled_with_histograms(&self, series: Sampled, time_shift: TimeShift, yields: YieldedValues) -> Column {
         let Sampled { labels, times, values, histograms, .. } = series;
         let count = self.grid.count;
         let mut column = Column { labels, drop_name: false, values: vec![GAP; count], histograms: vec![None; count] };
@@ -188,15 +188,15 @@ impl Evaluator<'_> {
                 (number, Some((sampled, histogram))) if number.is_none_or(|number| number.0 <= *sampled) => {
                     match yields {
                         _ if !valid(*sampled) || is_stale(histogram) => {}
-                        Yield::Samples => column.histograms[step] = Some(Arc::clone(histogram)),
-                        Yield::Times => {
+                        YieldedValues::Samples => column.histograms[step] = Some(Arc::clone(histogram)),
+                        YieldedValues::Times => {
                             column.values[step] = *sampled as f64;
                             column.histograms[step] = Some(Arc::clone(histogram));
                         }
                     }
                 }
                 (Some((sampled, value)), _) if valid(sampled) && !is_gap(value) => {
-                    column.values[step] = if yields == Yield::Times { sampled as f64 } else { value };
+                    column.values[step] = if yields == YieldedValues::Times { sampled as f64 } else { value };
                 }
                 _ => {}
             }

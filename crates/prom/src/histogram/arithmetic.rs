@@ -1,18 +1,18 @@
 //! Operations on one or two histograms.
 
-use super::parts::{Added, HistogramParts, Incompatible};
+use super::parts::{AdditionRemarks, HistogramParts, Incompatible};
 use super::sample::{Buckets, Histogram, ResetHint};
 
 impl Histogram {
     /// The sum of two histograms.
-    pub fn plus(&self, other: &Self) -> Result<(Self, Added), Incompatible> {
+    pub fn plus(&self, other: &Self) -> Result<(Self, AdditionRemarks), Incompatible> {
         let mut sum = HistogramParts::<f64>::from(self);
         let added = sum.add(other.into())?;
         Ok((sum.histogram(), added))
     }
 
     /// The difference of two histograms. It has the hint of a sum.
-    pub fn minus(&self, other: &Self) -> Result<(Self, Added), Incompatible> {
+    pub fn minus(&self, other: &Self) -> Result<(Self, AdditionRemarks), Incompatible> {
         let mut difference = HistogramParts::<f64>::from(self);
         let added = difference.subtract(other.into())?;
         Ok((difference.histogram(), added))

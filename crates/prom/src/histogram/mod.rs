@@ -16,7 +16,7 @@ mod text;
 mod trim;
 
 pub use bounds::Bucket;
-pub use parts::{Added, Incompatible};
+pub use parts::{AdditionRemarks, Incompatible};
 pub(crate) use parts::{Count, HistogramParts};
 pub use sample::{Buckets, CUSTOM_SCHEMA, Histogram, ResetHint, SAMPLE_BYTES, Span};
 pub(crate) use statistics::NanObservations;

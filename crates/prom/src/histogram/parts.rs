@@ -56,7 +56,7 @@ pub struct Incompatible;
 
 /// The remarks that an addition of two histograms calls for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Added {
+pub struct AdditionRemarks {
     /// One histogram says that the counter was reset, the other that it was not.
     pub resets_conflict: bool,
     /// The custom boundaries differed.
@@ -135,11 +135,11 @@ impl<C: Count> HistogramParts<C> {
     }
 
     /// Adds another histogram.
-    pub(crate) fn add(&mut self, mut other: Self) -> Result<Added, Incompatible> {
+    pub(crate) fn add(&mut self, mut other: Self) -> Result<AdditionRemarks, Incompatible> {
         if self.is_custom() != other.is_custom() {
             return Err(Incompatible);
         }
-        let mut added = Added { resets_conflict: self.merge_hint(other.hint), bounds_reconciled: false };
+        let mut added = AdditionRemarks { resets_conflict: self.merge_hint(other.hint), bounds_reconciled: false };
         if self.is_custom() {
             if self.bounds != other.bounds {
                 added.bounds_reconciled = true;
@@ -171,7 +171,7 @@ impl<C: Count> HistogramParts<C> {
     }
 
     /// Subtracts another histogram.
-    pub(crate) fn subtract(&mut self, mut other: Self) -> Result<Added, Incompatible> {
+    pub(crate) fn subtract(&mut self, mut other: Self) -> Result<AdditionRemarks, Incompatible> {
         other.map(|value| -value);
         self.add(other)
     }

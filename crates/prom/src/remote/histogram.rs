@@ -196,7 +196,7 @@ impl SentHistogram {
     }
 }
 
-/// Returns whether all observations are in buckets. NaN is in none, and makes the sum NaN.
+/// Checks that all observations are in buckets. NaN is in none, and makes the sum NaN.
 pub(crate) fn check_whole(count: u64, in_buckets: [u64; 3], sum: f64) -> Result<(), String> {
     let found = in_buckets.into_iter().fold(0, u64::saturating_add);
     if found == count || sum.is_nan() && found < count {

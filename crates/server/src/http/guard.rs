@@ -33,25 +33,27 @@ impl<T> Guard<T> {
     }
 
     /// Returns the requirement that a request must meet before it may pass.
-    fn demand(&self, request: &Request) -> Demand {
+    fn requirement(&self, request: &Request) -> Requirement {
         let path = request.extensions().get::<MatchedPath>();
         let role = match path.map(|path| self.roles.get(path.as_str()).copied()) {
-            Some(Some(RequiredRole::Anybody)) => return Demand::Nothing,
+            Some(Some(RequiredRole::Anybody)) => return Requirement::Nothing,
             Some(Some(RequiredRole::AtLeast(role))) => Some(role),
             Some(None) => {
                 let message = "this address has no role and answers no requests";
-                return Demand::Refused(refuse(StatusCode::FORBIDDEN, "forbidden", message));
+                return Requirement::Refused(refuse(StatusCode::FORBIDDEN, "forbidden", message));
             }
             // The path does not exist. Only users may learn that.
             None => None,
         };
-        let Some(peer) = request.extensions().get::<Peer>().copied() else { return Demand::Refused(unknown_peer()) };
-        Demand::User { role, peer, credentials: credentials::of_request(request.headers(), request.uri()) }
+        let Some(peer) = request.extensions().get::<Peer>().copied() else {
+            return Requirement::Refused(unknown_peer());
+        };
+        Requirement::User { role, peer, credentials: credentials::of_request(request.headers(), request.uri()) }
     }
 }
 
 /// The requirement that a request must meet before it may pass.
-enum Demand {
+enum Requirement {
     Nothing,
     /// A user who logs in and has at least this role; any role if the path does not exist.
     User {
@@ -65,10 +67,10 @@ enum Demand {
 
 /// Lets a request to a database through and adds a [`Caller`] to it, or refuses it.
 pub(crate) async fn guard(State(guard): State<Guard<Access>>, mut request: Request, next: Next) -> Response {
-    let (role, peer, credentials) = match guard.demand(&request) {
-        Demand::User { role, peer, credentials } => (role, peer, credentials),
-        Demand::Nothing => return next.run(request).await,
-        Demand::Refused(response) => return response,
+    let (role, peer, credentials) = match guard.requirement(&request) {
+        Requirement::User { role, peer, credentials } => (role, peer, credentials),
+        Requirement::Nothing => return next.run(request).await,
+        Requirement::Refused(response) => return response,
     };
     let caller = match guard.authority.authenticate(credentials, peer).await {
         Ok(caller) => caller,
@@ -83,10 +85,10 @@ pub(crate) async fn guard(State(guard): State<Guard<Access>>, mut request: Reque
 
 /// Lets a request about the server through, and adds what its caller may know, or refuses it.
 pub(crate) async fn guard_server(State(guard): State<Guard<Databases>>, mut request: Request, next: Next) -> Response {
-    let (role, peer, credentials) = match guard.demand(&request) {
-        Demand::User { role, peer, credentials } => (role, peer, credentials),
-        Demand::Nothing => return next.run(request).await,
-        Demand::Refused(response) => return response,
+    let (role, peer, credentials) = match guard.requirement(&request) {
+        Requirement::User { role, peer, credentials } => (role, peer, credentials),
+        Requirement::Nothing => return next.run(request).await,
+        Requirement::Refused(response) => return response,
     };
     let named = database_of(request.headers(), request.uri()).unwrap_or_default();
     let named = match named.as_deref().map(|name| guard.authority.choose(Some(name))) {

@@ -7,7 +7,7 @@ use super::types::cells::{Cell, Cells};
 use super::types::input::Format;
 use super::types::{binary, known, text};
 use super::wire::outgoing::ResultColumn;
-use crate::shared::holds::Holds;
+use crate::shared::holds::HeldBytes;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use atsdb::sql::AnswerRows;
@@ -94,7 +94,7 @@ impl RowSource {
     pub(in crate::pg) fn visit(
         &mut self,
         row_max: usize,
-        holds: &Holds,
+        holds: &HeldBytes,
         mut visit: impl FnMut(&dyn RowView) -> Result<(), Failure>,
     ) -> Result<(usize, bool), Failure> {
         let mut count = 0;

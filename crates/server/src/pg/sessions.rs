@@ -123,7 +123,7 @@ impl Sessions {
 }
 
 impl SessionRegistration {
-    /// Returns whether the session was ended, and waiting for that.
+    /// Returns a handle that says whether the session was ended, and that waits for its end.
     pub(in crate::pg) fn termination(&self) -> Termination {
         Termination(self.ended.clone())
     }

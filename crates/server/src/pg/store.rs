@@ -11,7 +11,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, SchemaRef};
 use atsdb::sql::{
     Answer, FileReader, FileRequest, HeldLock, InterruptHandle, KeptMemory, ParameterValue, Permission, Prepared,
-    PresentState, Session, Skipped, TransactionSnapshot,
+    PresentState, Session, SkipNotice, TransactionSnapshot,
 };
 use atsdb::{Engine, Error, ErrorKind, Result, SearchPath, Table};
 use datafusion::common::ScalarValue;
@@ -160,7 +160,7 @@ impl StoreSession {
     }
 
     /// Takes what the last definition has left out.
-    pub(in crate::pg) fn take_skipped(&self) -> Vec<Skipped> {
+    pub(in crate::pg) fn take_skipped(&self) -> Vec<SkipNotice> {
         self.session.take_skipped()
     }
 

@@ -1,6 +1,6 @@
 //! The bytes of an answer on their way from the thread that computes it to the connection.
 
-use crate::shared::holds::Holds;
+use crate::shared::holds::HeldBytes;
 use crate::shared::outlet::{Inlet, Outlet, PARTS_MAX, StopOnDrop, outlet};
 use crate::shared::permits::StatementPermit;
 use axum::body::{Body, Bytes};
@@ -31,7 +31,7 @@ pub(crate) fn parts(runtime: Handle, read_time_max: Duration, permit: StatementP
 
 impl PartWriter {
     /// Returns the estimate of the memory that the statement holds while the client does not read.
-    pub(crate) fn holds(&self) -> Holds {
+    pub(crate) fn holds(&self) -> HeldBytes {
         self.parts.holds()
     }
 

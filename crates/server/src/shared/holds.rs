@@ -10,9 +10,9 @@ const BATCHES_HELD: usize = 6;
 
 /// An estimate of the bytes that a statement holds while its client does not read. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Holds(Arc<AtomicUsize>);
+pub(crate) struct HeldBytes(Arc<AtomicUsize>);
 
-impl Holds {
+impl HeldBytes {
     /// Notes the present batch. The others are as large.
     pub(crate) fn note(&self, batch: &RecordBatch) {
         self.0.store(batch.get_array_memory_size().saturating_mul(BATCHES_HELD), Ordering::Relaxed);

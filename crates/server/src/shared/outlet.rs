@@ -1,7 +1,7 @@
 //! The parts of an answer on their way from the thread that computes them to the connection that sends them. Few wait
 //! at a time, and the statement returns its permit while the client does not read.
 
-use super::holds::Holds;
+use super::holds::HeldBytes;
 use super::permits::StatementPermit;
 use atsdb::sql::InterruptHandle;
 use atsdb::{Error, ErrorKind, Result};
@@ -24,7 +24,7 @@ pub(crate) struct Outlet<T> {
     read_time_max: Duration,
     /// The statement's permit, which others use while the client does not read.
     permit: StatementPermit,
-    holds: Holds,
+    holds: HeldBytes,
 }
 
 /// The end that the connection reads.
@@ -34,12 +34,12 @@ pub(crate) struct Inlet<T>(mpsc::Receiver<T>);
 /// Creates both ends. The inlet is read in `runtime`, and the client may take `read_time_max` for each part.
 pub(crate) fn outlet<T>(runtime: Handle, read_time_max: Duration, permit: StatementPermit) -> (Outlet<T>, Inlet<T>) {
     let (parts, received) = mpsc::channel(PARTS_MAX);
-    (Outlet { parts, runtime, read_time_max, permit, holds: Holds::default() }, Inlet(received))
+    (Outlet { parts, runtime, read_time_max, permit, holds: HeldBytes::default() }, Inlet(received))
 }
 
 impl<T> Outlet<T> {
     /// Returns the estimate of the memory that the statement holds while the client does not read.
-    pub(crate) fn holds(&self) -> Holds {
+    pub(crate) fn holds(&self) -> HeldBytes {
         self.holds.clone()
     }
 

@@ -73,7 +73,7 @@ impl RollupModel {
         self.closable = Some((boundary, self.answer(source)));
     }
 
-    /// Returns whether it may be closed up to the time that was read, and closes it if so.
+    /// Closes it up to the time that was read, if it may be closed up to that. Returns whether it may.
     pub(crate) fn settle(&mut self, closed_before: Option<i64>) -> bool {
         let closable = self.closable.take();
         if closed_before == self.closed_before {

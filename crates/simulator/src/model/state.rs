@@ -186,7 +186,7 @@ impl Model {
         (0..PROCESSES).for_each(|process| *self = self.clone().without_process(process));
     }
 
-    /// Returns whether this is what a process reads. It also decides which expired rows have been dropped.
+    /// Returns whether this is what a process reads. Also decides which expired rows have been dropped.
     pub(crate) fn agrees(&mut self, process: usize, seen: &SeenDatabase) -> bool {
         let mut view = self.view_of(process);
         if !view.agrees(seen) {

@@ -83,7 +83,7 @@ impl TableModel {
         self.definition.columns.iter().map(value).collect()
     }
 
-    /// Returns whether the rows read match this table. It also decides which expired rows have been dropped: those
+    /// Returns whether the rows read match this table. Also decides which expired rows have been dropped: those
     /// before `dropped_before`.
     pub(crate) fn agrees(&mut self, seen: &SeenTable, dropped_before: i64) -> bool {
         is_same(&self.definition, &seen.definition) && self.has_rows(&seen.rows, dropped_before)

@@ -3,7 +3,7 @@
 use crate::ddl::defaults::default_type;
 use crate::plan::names::{StatementTables, logical_plan};
 use crate::plan::refusals::check_plan;
-use crate::plan::rollups::Focus;
+use crate::plan::rollups::PlanFocus;
 use crate::plan::work_table::{WorkTable, select_of, work_query};
 use crate::run::wait::block_on;
 use arrow::array::RecordBatch;
@@ -62,7 +62,8 @@ fn planned(
     let rows = RecordBatch::new_empty(Arc::new(schema_of(&table.definition)));
     let work_table = Arc::new(WorkTable::new(&table, &[], &spellings, &rows)?);
     let own_tables = StatementTables { work_table: Some(&work_table), files: &[] };
-    let plan = logical_plan(statement, state, snapshot, &spellings, &Focus::default(), own_tables, &Parameters::none());
+    let plan =
+        logical_plan(statement, state, snapshot, &spellings, &PlanFocus::default(), own_tables, &Parameters::none());
     let plan = plan.map_err(from_datafusion)?;
     check_plan(&plan, refused_node, refused_expr)?;
     if !plan.schema().fields().iter().all(|field| matches!(field.data_type(), DataType::Boolean | DataType::Null)) {

@@ -14,7 +14,7 @@ use atsdb_core::name::same_name;
 use atsdb_core::value::nearest_real;
 use atsdb_core::{Column, ColumnType, CurrentTimes, DefaultFunction, Error, Result, TableDefinition, Value};
 use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error};
-use atsdb_dialect::text::skipped::{Skipped, folded};
+use atsdb_dialect::text::skipped::{SkipNotice, folded};
 use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use datafusion::sql::sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, ColumnDef, ColumnOption, ColumnOptionDef, DataType, Expr, Ident,
@@ -33,7 +33,7 @@ pub(crate) fn altered(
     from: &TableDefinition,
     operations: &[AlterTableOperation],
     times: CurrentTimes,
-    skipped: &mut Vec<Skipped>,
+    skipped: &mut Vec<SkipNotice>,
 ) -> Result<TableDefinition> {
     let place = format!("table {}", from.name);
     // An unknown column is already reported with its table.
@@ -52,7 +52,7 @@ fn alter(
     mut definition: TableDefinition,
     operation: &AlterTableOperation,
     times: CurrentTimes,
-    skipped: &mut Vec<Skipped>,
+    skipped: &mut Vec<SkipNotice>,
 ) -> Result<TableDefinition> {
     use AlterTableOperation as Do;
     match operation {
@@ -108,9 +108,9 @@ fn alter(
 
 /// Returns PostgreSQL's notice about an operation on a table that is skipped: `what` is the kind of the object, and
 /// `why` the reason.
-fn skip(sqlstate: &'static str, what: &str, name: &Ident, table: &TableDefinition, why: &str) -> Skipped {
+fn skip(sqlstate: &'static str, what: &str, name: &Ident, table: &TableDefinition, why: &str) -> SkipNotice {
     let (name, table) = (folded(name), table.local_name());
-    Skipped { sqlstate, message: format!("{what} \"{name}\" of relation \"{table}\" {why}, skipping") }
+    SkipNotice { sqlstate, message: format!("{what} \"{name}\" of relation \"{table}\" {why}, skipping") }
 }
 
 /// Adds the constraint of an `ADD CONSTRAINT`, perhaps `NOT VALID`.

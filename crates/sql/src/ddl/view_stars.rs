@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::slice;
 
-/// The names of the columns of a table or view; `None` of another name.
+/// The names of the columns of a table or view; `None` for another name.
 pub(crate) type ColumnsOf<'a> = dyn Fn(&ObjectName) -> Option<Vec<String>> + 'a;
 
 /// The maximum number of texts of a query that are tried. The stars that are left then stay.
@@ -69,7 +69,7 @@ struct ShownItem {
 /// A relation of a `FROM` that has a name.
 struct NamedRelation {
     name: String,
-    /// The name of its table or view; `None` of another relation.
+    /// The name of its table or view; `None` for another relation.
     table: Option<ObjectName>,
     /// The names that its alias gives to its first columns.
     renamed: Vec<String>,

@@ -41,7 +41,7 @@ pub(crate) fn query_of_merge(
     refuse_unreachable(&clauses)?;
 
     let (kind, columns) = change_of(&target.table, &clauses);
-    let choice = Choice::of(&clauses, &target);
+    let choice = ActionChoice::of(&clauses, &target);
     let (mut items, mut actions) = (vec![target.column(CHUNK), target.column(ROW), choice.action.clone()], Vec::new());
     for (number, clause) in clauses.into_iter().enumerate() {
         let start = items.len();
@@ -248,7 +248,7 @@ fn change_of(table: &Table, clauses: &[Clause]) -> (ChangeKind, Vec<usize>) {
 }
 
 /// The choice of the action that a row takes.
-struct Choice {
+struct ActionChoice {
     /// The number of the action; NULL for none.
     action: Expr,
     /// For each action, whether a row takes it; `None` if all do.
@@ -257,7 +257,7 @@ struct Choice {
     is_outer: bool,
 }
 
-impl Choice {
+impl ActionChoice {
     fn of(clauses: &[Clause], target: &ChangedTable) -> Self {
         let is_matched = || Expr::IsNotNull(Box::new(target.column(ROW)));
         let is_outer = clauses.iter().any(|clause| !clause.is_matched);

@@ -3,7 +3,7 @@
 
 use super::files::FILE_SCHEMA;
 use super::read_tables::ReadTables;
-use super::rollups::{Focus, refuse_change, rollup_plan};
+use super::rollups::{PlanFocus, refuse_change, rollup_plan};
 use super::views::{Expansion, view_plan};
 use super::work_table::{WORK_SCHEMA, WorkTable};
 use crate::catalogue::provider::CatalogueTable;
@@ -61,7 +61,7 @@ pub(crate) fn logical_plan(
     state: &SessionState,
     snapshot: &ReadSnapshot,
     spellings: &SharedSpellings,
-    focus: &Focus,
+    focus: &PlanFocus,
     own_tables: StatementTables<'_>,
     parameters: &Parameters,
 ) -> Result<LogicalPlan> {
@@ -81,7 +81,7 @@ pub(crate) fn open_plan(
     own_tables: StatementTables<'_>,
     parameters: &Parameters,
 ) -> Result<LogicalPlan> {
-    let focus = &Focus::default();
+    let focus = &PlanFocus::default();
     let names = SnapshotNames::new(state, snapshot, spellings, own_tables, Expansion::default(), focus, parameters);
     let has_structs = has_structs(&statement);
     let plan = names.open_plan(statement)?.plan;
@@ -90,13 +90,13 @@ pub(crate) fn open_plan(
 
 /// The columns of a view, determined by planning its query over the tables that it sees; `None` if that fails.
 fn view_columns(view: &View, state: &SessionState, snapshot: &ReadSnapshot) -> Option<SchemaRef> {
-    query_columns(&view.query, &Focus::default(), state, snapshot).map(|(columns, _)| columns)
+    query_columns(&view.query, &PlanFocus::default(), state, snapshot).map(|(columns, _)| columns)
 }
 
 /// The columns of a stored query over the tables that it sees, and its plan; `None` if it cannot be planned.
 pub(crate) fn query_columns(
     query: &str,
-    focus: &Focus,
+    focus: &PlanFocus,
     state: &SessionState,
     snapshot: &ReadSnapshot,
 ) -> Option<(SchemaRef, LogicalPlan)> {
@@ -120,7 +120,7 @@ struct SnapshotNames<'a> {
     spellings: &'a SharedSpellings,
     own_tables: StatementTables<'a>,
     expansion: Expansion,
-    focus: &'a Focus,
+    focus: &'a PlanFocus,
     parameters: &'a Parameters,
     /// The planners of relations. They have a state, so that each statement has its own.
     relation_planners: Vec<Arc<dyn RelationPlanner>>,
@@ -139,7 +139,7 @@ impl<'a> SnapshotNames<'a> {
         spellings: &'a SharedSpellings,
         own_tables: StatementTables<'a>,
         expansion: Expansion,
-        focus: &'a Focus,
+        focus: &'a PlanFocus,
         parameters: &'a Parameters,
     ) -> Self {
         let relation_planners = relation_planners();
@@ -190,7 +190,7 @@ impl<'a> SnapshotNames<'a> {
     fn rollup(&self, table: &Table, rollup: &Rollup) -> Result<Arc<dyn TableSource>> {
         let Self { state, spellings, own_tables, expansion, focus, .. } = self;
         let (snapshot, parameters) = (&self.snapshot.seen_by(table), &Parameters::none());
-        let plan = |statement, spellings: &SharedSpellings, focus: &Focus| {
+        let plan = |statement, spellings: &SharedSpellings, focus: &PlanFocus| {
             let names =
                 SnapshotNames::new(state, snapshot, spellings, *own_tables, expansion.clone(), focus, parameters);
             names.plan(statement)

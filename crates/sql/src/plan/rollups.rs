@@ -24,9 +24,9 @@ use std::sync::Arc;
 /// The maximum number of stale time ranges that are computed separately. Beyond it, the nearest ranges are merged.
 const STRETCHES_MAX: usize = 16;
 
-/// The times that a plan covers; by default all.
+/// The times that a plan covers, by default all, and the definitions of tables that it uses instead of the stored ones.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Focus {
+pub(crate) struct PlanFocus {
     /// The table of which only the rows in this time range are read.
     pub(crate) within: Option<(TableId, TimeRange)>,
     /// Tables and views that are planned with other definitions; nothing is read.
@@ -35,7 +35,7 @@ pub(crate) struct Focus {
     pub(crate) computed: Option<(TableId, Arc<[Times]>)>,
 }
 
-impl Focus {
+impl PlanFocus {
     /// A table with the definition to plan with.
     pub(crate) fn seen<'a>(&'a self, table: &'a Table) -> &'a Table {
         self.as_if.iter().find(|other| other.id == table.id).unwrap_or(table)
@@ -64,8 +64,8 @@ pub(crate) fn rollup_plan(
     rollup: &Rollup,
     snapshot: &ReadSnapshot,
     spellings: &SharedSpellings,
-    focus: &Focus,
-    plan: impl Fn(Ast, &SharedSpellings, &Focus) -> datafusion::common::Result<LogicalPlan>,
+    focus: &PlanFocus,
+    plan: impl Fn(Ast, &SharedSpellings, &PlanFocus) -> datafusion::common::Result<LogicalPlan>,
 ) -> Result<LogicalPlan> {
     let inner = || Inner { table, rollup, snapshot, spellings, focus, plan }.plan();
     inner().map_err(|error| error.context(format_args!("rollup {}", table.definition.name)))
@@ -76,13 +76,13 @@ struct Inner<'a, P> {
     rollup: &'a Rollup,
     snapshot: &'a ReadSnapshot,
     spellings: &'a SharedSpellings,
-    focus: &'a Focus,
+    focus: &'a PlanFocus,
     plan: P,
 }
 
 impl<P> Inner<'_, P>
 where
-    P: Fn(Ast, &SharedSpellings, &Focus) -> datafusion::common::Result<LogicalPlan>,
+    P: Fn(Ast, &SharedSpellings, &PlanFocus) -> datafusion::common::Result<LogicalPlan>,
 {
     fn plan(&self) -> Result<LogicalPlan> {
         let source = self.snapshot.source_of(self.rollup)?;
@@ -153,7 +153,7 @@ where
         if let Ast::Query(query) = &mut statement {
             atsdb_dialect::parse::headings::Headings::take(query, &spellings);
         }
-        let focus = Focus { within: Some((source.id, range)), ..Focus::default() };
+        let focus = PlanFocus { within: Some((source.id, range)), ..PlanFocus::default() };
         (self.plan)(statement, &spellings, &focus).map_err(atsdb_dialect::text::datafusion_errors::from_datafusion)
     }
 }

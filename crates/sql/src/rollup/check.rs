@@ -3,7 +3,7 @@
 use crate::plan::buckets::{Bucketing, bucketing_of};
 use crate::plan::names::{StatementTables, logical_plan};
 use crate::plan::refusals::check_plan;
-use crate::plan::rollups::Focus;
+use crate::plan::rollups::PlanFocus;
 use arrow::datatypes::SchemaRef;
 use atsdb_core::{Error, Result, Table};
 use atsdb_dialect::operators::gapfill::is_gapfill_mark;
@@ -41,7 +41,7 @@ pub(crate) fn describe_rollup(
     state: &SessionState,
     snapshot: &ReadSnapshot,
 ) -> Result<RollupDescription> {
-    let focus = Focus { as_if: vec![source.clone()], ..Focus::default() };
+    let focus = PlanFocus { as_if: vec![source.clone()], ..PlanFocus::default() };
     let tables = focus.tables(snapshot);
     let (mut statement, spellings) =
         parse_over(query, SourcePosition::START, &Parameters::none(), Scope::in_public(&tables))?;

@@ -2,7 +2,7 @@
 
 use super::check::describe_rollup;
 use crate::plan::buckets::{Bucketing, at_most};
-use crate::plan::rollups::Focus;
+use crate::plan::rollups::PlanFocus;
 use crate::run::answer::AnswerRows;
 use crate::run::interrupt::Interrupt;
 use crate::run::query::Query;
@@ -115,7 +115,7 @@ impl Refresh<'_> {
                 let text = format!("SELECT * FROM {}", exact_name(&table));
                 let (position, parameters) = (SourcePosition::START, Parameters::none());
                 let query = Query { text, position, parameters, snapshot, files: None, scope: None };
-                let focus = Focus { computed: Some((table.id, step.times.clone().into())), ..Focus::default() };
+                let focus = PlanFocus { computed: Some((table.id, step.times.clone().into())), ..PlanFocus::default() };
                 Some(AnswerRows::query(self.worker.start_focused(query, focus, self.interrupt)?.rows))
             }
         };

@@ -10,7 +10,7 @@ use crate::dml::target::Target;
 use crate::plan::computed::computed_columns;
 use crate::plan::names::{StatementTables, open_plan};
 use crate::plan::parameter_types::{AssignedType, InferredTypes, NUMERIC, TextForm, number_in_series};
-use crate::plan::rollups::Focus;
+use crate::plan::rollups::PlanFocus;
 use crate::plan::work_table::WorkQuery;
 use arrow::datatypes::{DataType, IntervalUnit, SchemaRef, TimeUnit};
 use atsdb_codec::{logical_field, logical_type};
@@ -52,7 +52,7 @@ pub(crate) struct Description {
 
 /// Describes a statement whose parameters may or may not have types yet.
 pub(crate) fn describe(query: &Query, state: &SessionState) -> Result<Description> {
-    described(StatementQuery::of_text(query, Focus::default())?, query, state)
+    described(StatementQuery::of_text(query, PlanFocus::default())?, query, state)
 }
 
 /// Describes one step of a statement whose `WITH` changes rows.

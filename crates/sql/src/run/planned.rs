@@ -10,7 +10,7 @@ use crate::dml::change::Change;
 use crate::dml::target::Target;
 use crate::plan::names::{StatementTables, logical_plan, open_plan};
 use crate::plan::over::{is_immutable, over};
-use crate::plan::rollups::Focus;
+use crate::plan::rollups::PlanFocus;
 use crate::plan::unpopulated::refuse_unpopulated;
 use crate::plan::work_table::{WorkQuery, WorkTable};
 use crate::scan::direct::{DirectConstants, DirectGroups, DirectRead, DirectRows, GroupsForm};
@@ -30,7 +30,7 @@ use tokio::sync::mpsc;
 
 /// A request to a worker.
 pub(super) enum Request {
-    Text(Box<(Query, Focus)>),
+    Text(Box<(Query, PlanFocus)>),
     /// One step of a statement whose `WITH` changes rows.
     Step(Box<(Query, StepRequest)>),
     WorkTable(Box<WorkQuery>, ReadSnapshot),
@@ -219,7 +219,7 @@ fn direct_form(
 
 /// The direct read that a query is for any values of its parameters, if it is one. The query has values.
 pub(crate) fn direct_read(query: &Query, state: &SessionState) -> Result<Option<DirectRead>> {
-    let statement_query = StatementQuery::of_text(query, Focus::default())?;
+    let statement_query = StatementQuery::of_text(query, PlanFocus::default())?;
     if !statement_query.files.is_empty() {
         return Ok(None);
     }

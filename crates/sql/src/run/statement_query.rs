@@ -8,7 +8,7 @@ use crate::dml::merge_query::query_of_merge;
 use crate::dml::target::Target;
 use crate::dml::values::source_with_defaults;
 use crate::plan::files::take_files;
-use crate::plan::rollups::Focus;
+use crate::plan::rollups::PlanFocus;
 use crate::plan::work_table::{WorkQuery, WorkTable};
 use arrow::array::RecordBatch;
 use atsdb_core::{Result, Table};
@@ -30,7 +30,7 @@ pub(super) struct StatementQuery {
     pub(super) insert: Option<Box<Target>>,
     pub(super) change: Option<Box<Change>>,
     pub(super) spellings: SharedSpellings,
-    pub(super) focus: Focus,
+    pub(super) focus: PlanFocus,
     pub(super) work_table: Option<Arc<WorkTable>>,
     pub(super) files: Vec<Arc<dyn TableProvider>>,
     pub(super) more: Option<mpsc::UnboundedReceiver<RecordBatch>>,
@@ -38,7 +38,7 @@ pub(super) struct StatementQuery {
 }
 
 impl StatementQuery {
-    pub(super) fn of_text(query: &Query, focus: Focus) -> Result<Self> {
+    pub(super) fn of_text(query: &Query, focus: PlanFocus) -> Result<Self> {
         let scope = Scope::of(&query.snapshot);
         let (statement, spellings) = parse_over(&query.text, query.position, &query.parameters, scope)?;
         Self::of_statement(query, statement, spellings, focus, Vec::new())
@@ -49,14 +49,14 @@ impl StatementQuery {
         let scope = Scope::of(&query.snapshot);
         let (statement, spellings) = parse_step(&query.text, query.position, &query.parameters, scope, &step.step)?;
         let items = step.rows.iter().map(|rows| rows.provider(&spellings)).collect::<Result<Vec<_>>>()?;
-        Self::of_statement(query, statement, spellings, Focus::default(), items)
+        Self::of_statement(query, statement, spellings, PlanFocus::default(), items)
     }
 
     fn of_statement(
         query: &Query,
         statement: Ast,
         spellings: Spellings,
-        focus: Focus,
+        focus: PlanFocus,
         items: Vec<Arc<dyn TableProvider>>,
     ) -> Result<Self> {
         let tables = query.snapshot.tables();
@@ -84,7 +84,7 @@ impl StatementQuery {
 
     pub(super) fn on_work_table(query: WorkQuery) -> Self {
         let WorkQuery { query, spellings, work_table, more, parameters } = query;
-        let (statement, focus, work_table) = (Ast::Query(Box::new(query)), Focus::default(), Some(work_table));
+        let (statement, focus, work_table) = (Ast::Query(Box::new(query)), PlanFocus::default(), Some(work_table));
         let (insert, change, files) = (None, None, Vec::new());
         Self { statement, insert, change, spellings, focus, work_table, files, more, parameters }
     }

@@ -23,7 +23,7 @@ use super::wait::block_on;
 use super::with_rows::StepRequest;
 use crate::dml::change::Change;
 use crate::dml::target::Target;
-use crate::plan::rollups::Focus;
+use crate::plan::rollups::PlanFocus;
 use crate::plan::work_table::WorkQuery;
 use crate::scan::direct::{DirectRead, ReadLength};
 use arrow::array::RecordBatch;
@@ -53,11 +53,11 @@ pub(crate) struct Worker {
     plans: Arc<PlanCache>,
     /// The advisory locks of the sessions.
     locks: Arc<LockTable>,
-    resources: Arc<Resources>,
+    resources: Arc<SharedResources>,
 }
 
 /// The memory, threads and temporary space that the workers of several stores may share.
-struct Resources {
+struct SharedResources {
     memory: Arc<SharedMemory>,
     temporary_space: Arc<TemporarySpace>,
     running: RunningQueries,
@@ -90,7 +90,7 @@ pub(crate) struct Started {
 impl Worker {
     /// Creates a worker. This is cheap, because threads are started for the first query.
     pub(crate) fn new(options: &SessionOptions) -> Self {
-        let resources = Resources {
+        let resources = SharedResources {
             memory: SharedMemory::new(options.memory_bytes),
             temporary_space: Arc::new(TemporarySpace::in_default_folder(options.temp_bytes)),
             running: RunningQueries::default(),
@@ -142,7 +142,7 @@ impl Worker {
 
     /// Starts a query and waits until its columns are known.
     pub(crate) fn start(self: &Arc<Self>, query: Query, interrupt: &Interrupt) -> Result<Started> {
-        self.start_focused(query, Focus::default(), interrupt)
+        self.start_focused(query, PlanFocus::default(), interrupt)
     }
 
     /// Plans something on a thread of the runtime, whose stack is large.
@@ -193,7 +193,7 @@ impl Worker {
     pub(crate) fn start_focused(
         self: &Arc<Self>,
         query: Query,
-        focus: Focus,
+        focus: PlanFocus,
         interrupt: &Interrupt,
     ) -> Result<Started> {
         self.begin(Request::Text(Box::new((query, focus))), interrupt)

@@ -4,7 +4,7 @@
 use super::state::Session;
 use crate::ddl::view_columns::{ColumnChange, with_former_names};
 use crate::plan::names::query_columns;
-use crate::plan::rollups::Focus;
+use crate::plan::rollups::PlanFocus;
 use atsdb_core::{Column, DefinitionVersion, Error, ErrorKind, Result, Table, TableDefinition, TableId};
 use atsdb_dialect::parse::query_text::relations_of;
 use atsdb_dialect::parse::statement::parse_answer;
@@ -210,7 +210,7 @@ struct PlannedQuery {
 impl PlannedQuery {
     /// A query over tables that have these definitions.
     fn of(query: &str, as_if: Vec<Table>, state: &SessionState, snapshot: &ReadSnapshot) -> Option<Self> {
-        let focus = Focus { as_if, ..Focus::default() };
+        let focus = PlanFocus { as_if, ..PlanFocus::default() };
         let (columns, plan) = query_columns(query, &focus, state, snapshot)?;
         let columns = columns.fields().iter().map(|field| field.name().clone()).collect();
         Some(Self { columns, plan: without_unused(plan, state).display_indent().to_string() })

@@ -12,7 +12,7 @@ use crate::run::answer::Answer;
 use atsdb_core::search_path::is_public;
 use atsdb_core::{Enumeration, Error, QualifiedName, Result, Table, TableDefinition};
 use atsdb_dialect::text::errors::{as_sql_error, not_supported, sql_error};
-use atsdb_dialect::text::skipped::Skipped;
+use atsdb_dialect::text::skipped::SkipNotice;
 use atsdb_dialect::text::table_names::TableName;
 use datafusion::sql::sqlparser::ast::ObjectName;
 
@@ -141,7 +141,7 @@ impl Session {
                     Some(labels) => to.labels = Some(labels),
                     None => {
                         let message = format!("enum label \"{label}\" already exists, skipping");
-                        self.note_skipped(Skipped { sqlstate: "42710", message });
+                        self.note_skipped(SkipNotice { sqlstate: "42710", message });
                         return Ok(done);
                     }
                 }

@@ -15,7 +15,7 @@ use atsdb_dialect::text::errors::sql_error;
 use atsdb_dialect::text::literal::Literal;
 use atsdb_dialect::text::literal_columns::boolean;
 use atsdb_dialect::text::literal_numbers::{float32, float64};
-use atsdb_dialect::text::time_text::{Rest, parse_date, parse_time, read_time};
+use atsdb_dialect::text::time_text::{RoundedFraction, parse_date, parse_time, read_time};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::type_coercion::binary::type_union_resolution;
 use std::sync::Arc;
@@ -196,8 +196,8 @@ fn read(text: &str, to: &DataType) -> Option<ScalarValue> {
             let unit = time_unit_of(*unit);
             // Times have microseconds, also where the column has none.
             let unit = match read_time(text, unit)?.rest {
-                Rest::Nothing => unit,
-                Rest::LessThanHalf | Rest::HalfOrMore => unit.max(TimeUnit::Microsecond),
+                RoundedFraction::Nothing => unit,
+                RoundedFraction::LessThanHalf | RoundedFraction::HalfOrMore => unit.max(TimeUnit::Microsecond),
             };
             Some(timestamp(unit, parse_time(text, unit)?, zone.clone()))
         }

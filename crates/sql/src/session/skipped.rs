@@ -1,13 +1,13 @@
 //! Notes what statements with `IF EXISTS` and `IF NOT EXISTS` leave out.
 
 use super::state::Session;
-use atsdb_dialect::text::skipped::{Skipped, folded};
+use atsdb_dialect::text::skipped::{SkipNotice, folded};
 use atsdb_dialect::text::table_names::{NamedSchema, TableName};
 use datafusion::sql::sqlparser::ast::ObjectName;
 
 impl Session {
     /// Takes what the last definition, such as `DROP TABLE IF EXISTS`, has left out.
-    pub fn take_skipped(&self) -> Vec<Skipped> {
+    pub fn take_skipped(&self) -> Vec<SkipNotice> {
         std::mem::take(&mut *self.skipped.lock())
     }
 
@@ -35,11 +35,11 @@ impl Session {
     }
 
     fn skip(&self, sqlstate: &'static str, message: String) {
-        self.note_skipped(Skipped { sqlstate, message });
+        self.note_skipped(SkipNotice { sqlstate, message });
     }
 
     /// Notes what was left out. A retried statement notes the same again.
-    pub(super) fn note_skipped(&self, skipped: Skipped) {
+    pub(super) fn note_skipped(&self, skipped: SkipNotice) {
         let mut all = self.skipped.lock();
         if !all.contains(&skipped) {
             all.push(skipped);

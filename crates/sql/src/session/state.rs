@@ -15,7 +15,7 @@ use atsdb_core::Result;
 use atsdb_dialect::functions::session::identity::SessionIdentity;
 use atsdb_dialect::functions::session::lock_table::{HeldLock, OpenScope, SessionLocks};
 use atsdb_dialect::text::script::Statements;
-use atsdb_dialect::text::skipped::Skipped;
+use atsdb_dialect::text::skipped::SkipNotice;
 use atsdb_engine::{Engine, SessionNumbers, TemporaryTables};
 use parking_lot::Mutex;
 use std::fmt;
@@ -45,7 +45,7 @@ pub struct Session {
     pub(super) notice: Mutex<Option<String>>,
     /// The notices about what the last definition or other declaration has skipped because of `IF EXISTS` or `IF NOT
     /// EXISTS`.
-    pub(super) skipped: Mutex<Vec<Skipped>>,
+    pub(super) skipped: Mutex<Vec<SkipNotice>>,
     /// The reader for files that statements name; without one, no file is opened.
     pub(super) files: Option<Arc<dyn FileReader>>,
     /// The writer for files that statements name.

@@ -16,7 +16,7 @@ use atsdb_dialect::functions::base::arguments::is_text;
 use atsdb_dialect::text::params::Parameters;
 use atsdb_dialect::text::script::Statement;
 use atsdb_dialect::text::template::{Constant, Template};
-use atsdb_dialect::text::time_text::{Rest, read_time};
+use atsdb_dialect::text::time_text::{RoundedFraction, read_time};
 use atsdb_engine::ReadSnapshot;
 use datafusion::common::ScalarValue;
 use std::sync::Arc;
@@ -108,7 +108,8 @@ pub(super) fn values_of(constants: &[Constant], types: &[DataType]) -> Option<Ar
     let value = |(constant, data_type): (&Constant, &DataType)| match (constant, data_type) {
         // A time that has more digits than the column would be a parameter of another type.
         (Constant::Text(text) | Constant::Time(text), DataType::Timestamp(unit, _)) => {
-            let is_exact = read_time(text, time_unit_of(*unit)).is_some_and(|time| time.rest == Rest::Nothing);
+            let is_exact =
+                read_time(text, time_unit_of(*unit)).is_some_and(|time| time.rest == RoundedFraction::Nothing);
             is_exact.then(|| ParameterValue::from(text.as_str()))
         }
         (Constant::Text(text), data_type) if is_text(data_type) => Some(ParameterValue::from(text.as_str())),

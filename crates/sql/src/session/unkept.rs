@@ -8,13 +8,13 @@ use crate::run::answer::Answer;
 use atsdb_core::search_path::is_public;
 use atsdb_core::{ErrorKind, Result};
 use atsdb_dialect::text::errors::sql_error;
-use atsdb_dialect::text::skipped::Skipped;
+use atsdb_dialect::text::skipped::SkipNotice;
 
 impl Session {
     /// Notes that there is nothing to drop.
     pub(super) fn drop_absent(&self, dropped: DropAbsent) -> Answer {
         for message in dropped.messages {
-            self.note_skipped(Skipped { sqlstate: "00000", message });
+            self.note_skipped(SkipNotice { sqlstate: "00000", message });
         }
         Answer::Done { verb: dropped.verb, row_count: None }
     }
@@ -33,7 +33,7 @@ impl Session {
             }
         };
         match found {
-            Ok(()) => self.note_skipped(Skipped { sqlstate: "00000", message: change.what.to_owned() }),
+            Ok(()) => self.note_skipped(SkipNotice { sqlstate: "00000", message: change.what.to_owned() }),
             Err(error) if change.if_exists && error.kind() == ErrorKind::Sql => {
                 self.skip_missing("relation", &change.name);
             }

@@ -6,7 +6,7 @@ use crate::sample::{Plan, series_table};
 use crate::server;
 use atsdb_core::{BatchId, Change, ColumnId, CommitOutcome};
 
-/// Returns whether a commit took effect before the connection broke or not: in the end it has taken effect once.
+/// A commit may have taken effect before the connection broke, or not. In the end it has taken effect once.
 pub fn a_commit_whose_answer_is_lost_counts_once(subject: Subject) {
     let Some(server) = server::shared(subject.kind) else { return };
     let (proxy, url) = Proxy::to(&server.database());

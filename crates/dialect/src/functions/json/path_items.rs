@@ -474,7 +474,8 @@ impl<'a> Evaluation<'a> {
         Ok(answer)
     }
 
-    /// Returns whether a test is true for any pair. In the mode strict, it is unknown if it is for any pair.
+    /// Returns whether a test is true for any pair. In the mode strict, that is unknown if it is unknown for any
+    /// pair.
     fn any_pair(
         &self,
         lefts: &[PathItem<'a>],

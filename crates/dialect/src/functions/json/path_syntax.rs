@@ -37,8 +37,8 @@ pub(super) fn parse(text: &str) -> Result<JsonPath> {
     }
     let is_lax = reader.next.takes_word("lax")? || !reader.next.takes_word("strict")?;
     let expression = match reader.any(None)? {
-        Parsed::Value(path) => path,
-        Parsed::Condition(condition) => PathExpression::of(PathStart::Condition(Box::new(condition))),
+        ParsedOperand::Value(path) => path,
+        ParsedOperand::Condition(condition) => PathExpression::of(PathStart::Condition(Box::new(condition))),
     };
     if reader.next.token == PathToken::End {
         Ok(JsonPath { is_lax, expression, once_count: reader.once_count })
@@ -49,14 +49,14 @@ pub(super) fn parse(text: &str) -> Result<JsonPath> {
 
 /// A parsed operand: a value or a condition. A condition is refused where a value is required, and a value where a
 /// condition is.
-enum Parsed {
+enum ParsedOperand {
     Value(PathExpression),
     Condition(PathCondition),
 }
 
 /// The first operand of operations, if it has been read.
 struct FirstOperand {
-    parsed: Parsed,
+    parsed: ParsedOperand,
     /// The numbers of `@` and of `last` that had been read before it.
     before: (usize, usize),
 }
@@ -108,25 +108,25 @@ impl Reader<'_> {
         if is_enclosed { self.surround() } else { Ok(()) }
     }
 
-    fn value(&self, parsed: Parsed) -> Result<PathExpression> {
+    fn value(&self, parsed: ParsedOperand) -> Result<PathExpression> {
         match parsed {
-            Parsed::Value(path) => Ok(path),
-            Parsed::Condition(_) => Err(self.next.wrong()),
+            ParsedOperand::Value(path) => Ok(path),
+            ParsedOperand::Condition(_) => Err(self.next.wrong()),
         }
     }
 
-    fn condition(&self, parsed: Parsed) -> Result<PathCondition> {
+    fn condition(&self, parsed: ParsedOperand) -> Result<PathCondition> {
         match parsed {
-            Parsed::Condition(condition) => Ok(condition),
-            Parsed::Value(_) => Err(self.next.wrong()),
+            ParsedOperand::Condition(condition) => Ok(condition),
+            ParsedOperand::Value(_) => Err(self.next.wrong()),
         }
     }
 
-    fn any(&mut self, first: Option<FirstOperand>) -> Result<Parsed> {
+    fn any(&mut self, first: Option<FirstOperand>) -> Result<ParsedOperand> {
         self.joined(first, "||", Self::all, PathCondition::Any)
     }
 
-    fn all(&mut self, first: Option<FirstOperand>) -> Result<Parsed> {
+    fn all(&mut self, first: Option<FirstOperand>) -> Result<ParsedOperand> {
         self.joined(first, "&&", Self::negation, PathCondition::All)
     }
 
@@ -135,9 +135,9 @@ impl Reader<'_> {
         &mut self,
         first: Option<FirstOperand>,
         symbol: &'static str,
-        operand: fn(&mut Self, Option<FirstOperand>) -> Result<Parsed>,
+        operand: fn(&mut Self, Option<FirstOperand>) -> Result<ParsedOperand>,
         join: fn(Vec<PathCondition>) -> PathCondition,
-    ) -> Result<Parsed> {
+    ) -> Result<ParsedOperand> {
         let is_enclosed = first.is_some();
         let first = operand(self, first)?;
         if self.next.token != PathToken::Symbol(symbol) {
@@ -156,11 +156,11 @@ impl Reader<'_> {
             conditions.push(self.condition(next)?);
             refuse_longer(conditions.len())?;
         }
-        Ok(Parsed::Condition(join(conditions)))
+        Ok(ParsedOperand::Condition(join(conditions)))
     }
 
     /// Reads a condition after `!`, or a comparison.
-    fn negation(&mut self, first: Option<FirstOperand>) -> Result<Parsed> {
+    fn negation(&mut self, first: Option<FirstOperand>) -> Result<ParsedOperand> {
         if first.is_some() || !self.next.takes("!")? {
             return self.comparison(first);
         }
@@ -173,15 +173,15 @@ impl Reader<'_> {
             self.next.expect(")")?;
             inner
         };
-        Ok(Parsed::Condition(PathCondition::Not(Box::new(negated))))
+        Ok(ParsedOperand::Condition(PathCondition::Not(Box::new(negated))))
     }
 
-    fn comparison(&mut self, first: Option<FirstOperand>) -> Result<Parsed> {
+    fn comparison(&mut self, first: Option<FirstOperand>) -> Result<ParsedOperand> {
         let before = first.as_ref().map_or((self.items, self.lasts), |first| first.before);
         let is_enclosed = first.is_some();
         let left = match self.sum(first)? {
-            Parsed::Value(left) => left,
-            condition @ Parsed::Condition(_) => return Ok(condition),
+            ParsedOperand::Value(left) => left,
+            condition @ ParsedOperand::Condition(_) => return Ok(condition),
         };
         let condition = if let Some(comparison) = self.next.one_of(&Comparison::WRITTEN) {
             self.next.advance()?;
@@ -203,10 +203,10 @@ impl Reader<'_> {
             refuse_more_regexes(self.regexes)?;
             PathCondition::LikeRegex(left, PathRegex::new(pattern, &flags)?)
         } else {
-            return Ok(Parsed::Value(left));
+            return Ok(ParsedOperand::Value(left));
         };
         self.surround_if(is_enclosed)?;
-        Ok(Parsed::Condition(self.settled(condition, before)))
+        Ok(ParsedOperand::Condition(self.settled(condition, before)))
     }
 
     /// Numbers a condition in a filter in which neither the item nor a position has been mentioned.
@@ -228,13 +228,13 @@ impl Reader<'_> {
         Ok(self.settled(PathCondition::Exists(path), before))
     }
 
-    fn sum(&mut self, first: Option<FirstOperand>) -> Result<Parsed> {
+    fn sum(&mut self, first: Option<FirstOperand>) -> Result<ParsedOperand> {
         const OPERATORS: [(&str, ArithmeticOperator); 2] =
             [("+", ArithmeticOperator::Add), ("-", ArithmeticOperator::Subtract)];
         self.arithmetic(first, &OPERATORS, Self::product)
     }
 
-    fn product(&mut self, first: Option<FirstOperand>) -> Result<Parsed> {
+    fn product(&mut self, first: Option<FirstOperand>) -> Result<ParsedOperand> {
         const OPERATORS: [(&str, ArithmeticOperator); 3] = [
             ("*", ArithmeticOperator::Multiply),
             ("/", ArithmeticOperator::Divide),
@@ -247,8 +247,8 @@ impl Reader<'_> {
         &mut self,
         first: Option<FirstOperand>,
         operators: &[(&'static str, ArithmeticOperator)],
-        operand: fn(&mut Self, Option<FirstOperand>) -> Result<Parsed>,
-    ) -> Result<Parsed> {
+        operand: fn(&mut Self, Option<FirstOperand>) -> Result<ParsedOperand>,
+    ) -> Result<ParsedOperand> {
         let is_enclosed = first.is_some();
         let first = operand(self, first)?;
         if self.next.one_of(operators).is_none() {
@@ -264,10 +264,10 @@ impl Reader<'_> {
             rest.push((operator, self.value(next)?));
             refuse_longer(rest.len())?;
         }
-        Ok(Parsed::Value(PathExpression::of(PathStart::Arithmetic(first, rest))))
+        Ok(ParsedOperand::Value(PathExpression::of(PathStart::Arithmetic(first, rest))))
     }
 
-    fn signed(&mut self, first: Option<FirstOperand>) -> Result<Parsed> {
+    fn signed(&mut self, first: Option<FirstOperand>) -> Result<ParsedOperand> {
         if let Some(first) = first {
             return Ok(first.parsed);
         }
@@ -289,25 +289,25 @@ impl Reader<'_> {
             }
             operand => PathStart::Signed(sign, Box::new(operand)),
         };
-        Ok(Parsed::Value(PathExpression::of(start)))
+        Ok(ParsedOperand::Value(PathExpression::of(start)))
     }
 
     /// Reads a value and the steps after it, or a condition in parentheses.
-    fn accessed(&mut self) -> Result<Parsed> {
+    fn accessed(&mut self) -> Result<ParsedOperand> {
         if self.next.token == PathToken::Symbol("(") {
             return self.enclosed();
         }
         if self.next.is_word("exists") {
-            return self.exists().map(Parsed::Condition);
+            return self.exists().map(ParsedOperand::Condition);
         }
         let mut path = PathExpression::of(self.start()?);
         self.read_steps(&mut path.steps)?;
-        Ok(Parsed::Value(path))
+        Ok(ParsedOperand::Value(path))
     }
 
     /// Reads what is in parentheses. Those that begin at one place are no levels, because a chain of operands is shown
     /// with many of them: `(((a + b) + c) + d)`. What is not a chain adds levels.
-    fn enclosed(&mut self) -> Result<Parsed> {
+    fn enclosed(&mut self) -> Result<ParsedOperand> {
         let before = (self.items, self.lasts);
         let reached_before = std::mem::take(&mut self.depth_reached);
         let mut opened = 0;
@@ -330,24 +330,24 @@ impl Reader<'_> {
     }
 
     /// Reads what belongs to something in parentheses.
-    fn behind_parenthesis(&mut self, inner: Parsed) -> Result<Parsed> {
+    fn behind_parenthesis(&mut self, inner: ParsedOperand) -> Result<ParsedOperand> {
         let mut path = match inner {
-            Parsed::Value(path) => path,
-            Parsed::Condition(condition) => {
+            ParsedOperand::Value(path) => path,
+            ParsedOperand::Condition(condition) => {
                 if self.next.takes_word("is")? {
                     self.next.expect_word("unknown")?;
                     self.surround()?;
-                    return Ok(Parsed::Condition(PathCondition::IsUnknown(Box::new(condition))));
+                    return Ok(ParsedOperand::Condition(PathCondition::IsUnknown(Box::new(condition))));
                 }
                 if self.next.one_of(&StepSymbol::WRITTEN).is_none() {
-                    return Ok(Parsed::Condition(condition));
+                    return Ok(ParsedOperand::Condition(condition));
                 }
                 self.surround()?;
                 PathExpression::of(PathStart::Condition(Box::new(condition)))
             }
         };
         self.read_steps(&mut path.steps)?;
-        Ok(Parsed::Value(path))
+        Ok(ParsedOperand::Value(path))
     }
 
     fn start(&mut self) -> Result<PathStart> {

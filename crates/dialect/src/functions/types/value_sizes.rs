@@ -61,7 +61,7 @@ impl ScalarUDFImpl for ColumnSize {
     }
 }
 
-/// The size of the values of a type that a field declares; `None` of other types.
+/// The size of the values of a type that a field declares; `None` for other types.
 fn fixed_size(field: &Field) -> Option<usize> {
     if enumeration_of(field).is_some() {
         return Some(LABEL_BYTES);

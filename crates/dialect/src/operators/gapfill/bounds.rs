@@ -6,7 +6,7 @@ use crate::functions::base::arguments::per_second;
 use crate::functions::times::types::is_shifted;
 use crate::text::errors::sql_error;
 use crate::text::plan_subqueries::has_subquery;
-use crate::text::time_text::{Rest, read_time};
+use crate::text::time_text::{RoundedFraction, read_time};
 use atsdb_core::{Result, TimeUnit};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, DFSchema, ScalarValue};
@@ -175,7 +175,7 @@ fn count_of(value: &ScalarValue, ticks: Ticks) -> Result<Option<(i128, bool)>> {
         value => {
             let text = value.try_as_str().flatten().ok_or_else(wrong)?;
             let written = read_time(text, unit).ok_or_else(wrong)?;
-            Some((written.count, written.rest == Rest::Nothing))
+            Some((written.count, written.rest == RoundedFraction::Nothing))
         }
     })
 }

@@ -169,7 +169,7 @@ fn part(arrays: &ArrayRef, dimension_count: u64) -> Result<ArrayRef> {
     Ok(Arc::new(ListArray::try_new(field, offsets, values, Some(have_elements(arrays).into()))?))
 }
 
-/// Returns whether each array has an element. One of empty arrays has none.
+/// Returns for each array whether it has an element. One of empty arrays has none.
 fn have_elements(arrays: &ArrayRef) -> Vec<bool> {
     let Some(lists) = arrays.as_list_opt::<i32>() else { return vec![true; arrays.len()] };
     let inner = have_elements(lists.values());

@@ -7,7 +7,7 @@
 //! [#24421](https://github.com/apache/datafusion/issues/24421) describes it for sorted input. Its fix,
 //! [#24422](https://github.com/apache/datafusion/pull/24422), which is not in 55.2, does not mend the other cases.
 
-use super::unknown_rows::{Unknown, UnknownRowsExec};
+use super::unknown_rows::{HiddenProperties, UnknownRowsExec};
 use crate::text::plan_walk::DynWalk;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
@@ -31,7 +31,7 @@ impl PhysicalOptimizerRule for UnknownGroups {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         plan.dyn_transform_up(|plan| match plan.downcast_ref::<AggregateExec>() {
             Some(groups) if groups.group_expr().has_grouping_set() => {
-                UnknownRowsExec::above(plan, Unknown::Everything).map(Transformed::yes)
+                UnknownRowsExec::above(plan, HiddenProperties::Everything).map(Transformed::yes)
             }
             _ => Ok(Transformed::no(plan)),
         })

@@ -13,7 +13,7 @@
 //! after that rule. All joins of 55.2 that this crate plans are hash joins, nested loops and cross joins. Others are
 //! not touched here.
 
-use super::unknown_rows::{Unknown, UnknownRowsExec, know_less};
+use super::unknown_rows::{HiddenProperties, UnknownRowsExec, know_less};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{JoinType, Result};
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
@@ -29,7 +29,7 @@ pub(crate) fn know_less_of_joined_rows(optimizer: &mut PhysicalOptimizer) {
 
 fn with_unknown_inputs(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     let Some(unknown) = unknown_of_inputs(plan.as_ref()) else { return Ok(Transformed::no(plan)) };
-    let with_step = |(input, unknown): (&Arc<dyn ExecutionPlan>, Option<Unknown>)| match unknown {
+    let with_step = |(input, unknown): (&Arc<dyn ExecutionPlan>, Option<HiddenProperties>)| match unknown {
         Some(unknown) => UnknownRowsExec::above(Arc::clone(input), unknown),
         None => Ok(Arc::clone(input)),
     };
@@ -39,12 +39,12 @@ fn with_unknown_inputs(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<d
 
 /// Returns the properties to hide of a join's left and right input, each `None` if nothing need be hidden. `None` if
 /// DataFusion assumes nothing wrong about the rows of the plan.
-fn unknown_of_inputs(plan: &dyn ExecutionPlan) -> Option<[Option<Unknown>; 2]> {
+fn unknown_of_inputs(plan: &dyn ExecutionPlan) -> Option<[Option<HiddenProperties>; 2]> {
     let hash_join = plan.downcast_ref::<HashJoinExec>();
     let of_loop = || plan.downcast_ref::<NestedLoopJoinExec>().map(NestedLoopJoinExec::join_type);
-    let optional = || Some(Unknown::OrderAndConstants);
+    let optional = || Some(HiddenProperties::OrderAndConstants);
     match hash_join.map(HashJoinExec::join_type).or_else(of_loop)? {
-        JoinType::Inner => hash_join.map(|_| [Some(Unknown::Order), None]),
+        JoinType::Inner => hash_join.map(|_| [Some(HiddenProperties::Order), None]),
         JoinType::Left => Some([None, optional()]),
         JoinType::Right => Some([optional(), None]),
         JoinType::Full => Some([optional(), optional()]),

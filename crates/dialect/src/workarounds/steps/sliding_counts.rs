@@ -7,7 +7,7 @@
 //! Such a window gets a [step](super::unknown_rows) above it that does not say that its rows are sorted by the count.
 //! No upstream issue describes it.
 
-use super::unknown_rows::{Unknown, UnknownRowsExec, know_less};
+use super::unknown_rows::{HiddenProperties, UnknownRowsExec, know_less};
 use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::SetMonotonicity;
 use datafusion::physical_expr::window::{SlidingAggregateWindowExpr, WindowExpr};
@@ -22,7 +22,7 @@ pub(crate) fn know_less_of_sliding_counts(optimizer: &mut PhysicalOptimizer) {
         if counts.is_empty() {
             Ok(Transformed::no(plan))
         } else {
-            UnknownRowsExec::above(plan, Unknown::OrderBy(counts)).map(Transformed::yes)
+            UnknownRowsExec::above(plan, HiddenProperties::OrderBy(counts)).map(Transformed::yes)
         }
     });
 }

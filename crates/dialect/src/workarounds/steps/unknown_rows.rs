@@ -70,7 +70,7 @@ impl PhysicalOptimizerRule for WithUnknownRows {
 
 /// The properties of its rows that a step hides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unknown {
+pub(super) enum HiddenProperties {
     /// Whether they are sorted by the columns at these positions.
     OrderBy(Vec<usize>),
     /// The keys by which they are sorted.
@@ -81,7 +81,7 @@ pub(super) enum Unknown {
     Everything,
 }
 
-impl Unknown {
+impl HiddenProperties {
     /// Returns whether nothing of it is known of an input anyway.
     fn changes_nothing(&self, input: &dyn ExecutionPlan) -> bool {
         let known = &input.properties().eq_properties;
@@ -126,7 +126,7 @@ impl Unknown {
     }
 }
 
-impl fmt::Display for Unknown {
+impl fmt::Display for HiddenProperties {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OrderBy(columns) => return write!(f, "order by {columns:?}"),
@@ -146,13 +146,13 @@ fn refers_to(expr: &Arc<dyn PhysicalExpr>, columns: &[usize]) -> bool {
 #[derive(Debug)]
 pub(super) struct UnknownRowsExec {
     input: Arc<dyn ExecutionPlan>,
-    unknown: Unknown,
+    unknown: HiddenProperties,
     properties: Arc<PlanProperties>,
 }
 
 impl UnknownRowsExec {
     /// The step above an input.
-    pub(super) fn above(input: Arc<dyn ExecutionPlan>, unknown: Unknown) -> Result<Arc<dyn ExecutionPlan>> {
+    pub(super) fn above(input: Arc<dyn ExecutionPlan>, unknown: HiddenProperties) -> Result<Arc<dyn ExecutionPlan>> {
         let properties = Arc::new(unknown.known(input.as_ref())?);
         Ok(Arc::new(Self { input, unknown, properties }))
     }

@@ -75,7 +75,7 @@ impl<'a> Domain<'a> {
     }
 
     /// The value of a subquery that only computes it from one outer row, such as `(SELECT t.a + 1)`, as an expression
-    /// of the outer plan. `None` of other subqueries.
+    /// of the outer plan. `None` for other subqueries.
     pub(super) fn value_of_row(
         subquery: &LogicalPlan,
         outer: &'a LogicalPlan,

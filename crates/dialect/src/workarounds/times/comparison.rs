@@ -6,7 +6,7 @@
 use crate::functions::times::types::{is_utc, timestamp};
 use crate::text::datafusion_errors::external;
 use crate::text::errors::sql_error;
-use crate::text::time_text::{Rest, WrittenTime, parse_date, read_time};
+use crate::text::time_text::{RoundedFraction, WrittenTime, parse_date, read_time};
 use crate::workarounds::shared::expressions::rewrite_expressions;
 use atsdb_codec::time_unit_of;
 use atsdb_core::TimeUnit;
@@ -114,7 +114,7 @@ impl<'a> TimeLiteral<'a> {
             Self::Day(text) => {
                 let day = i128::from(DAY_SECONDS) * i128::from(unit.per_second());
                 let count = i128::from(parse_date(text)?) * day;
-                Some(WrittenTime { count, rest: Rest::Nothing, has_offset: false })
+                Some(WrittenTime { count, rest: RoundedFraction::Nothing, has_offset: false })
             }
             Self::Integer(_) => None,
         }
@@ -139,7 +139,7 @@ fn compared(left: &Expr, operator: Operator, right: &Expr, schema: &DFSchema) ->
 
 /// Returns whether a unit counts a written time without a rest. A text that is not read here has none.
 fn is_exact(text: &str, unit: ArrowUnit) -> bool {
-    read_time(text, time_unit_of(unit)).is_none_or(|time| time.rest == Rest::Nothing)
+    read_time(text, time_unit_of(unit)).is_none_or(|time| time.rest == RoundedFraction::Nothing)
 }
 
 /// Compares a time with a date, which becomes the time of its midnight; `None` for operands of other types.
@@ -163,7 +163,7 @@ fn against(time: &Expr, operator: Operator, written: WrittenTime, kind: &TimeTyp
     use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     let always = || binary_expr(time.clone(), LtEq, kind.last());
     let never = || binary_expr(time.clone(), Gt, kind.last());
-    let exact = written.rest == Rest::Nothing;
+    let exact = written.rest == RoundedFraction::Nothing;
     let literal = |count| kind.written(count, written.has_offset);
     Some(match (i64::try_from(written.count), operator) {
         (Ok(count), _) if exact => binary_expr(time.clone(), operator, literal(count)),
@@ -214,7 +214,7 @@ fn one_of(list: &InList, schema: &DFSchema) -> Result<Option<Expr>> {
         };
         refuse_integer(&list.expr, &written)?;
         match written.read(kind.unit) {
-            Some(WrittenTime { count, rest: Rest::Nothing, has_offset }) => {
+            Some(WrittenTime { count, rest: RoundedFraction::Nothing, has_offset }) => {
                 // A literal outside the unit's range equals no time.
                 items.extend(i64::try_from(count).ok().map(|count| kind.written(count, has_offset)));
             }

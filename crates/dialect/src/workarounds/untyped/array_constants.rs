@@ -184,7 +184,7 @@ fn type_source(expr: &Expr) -> &Expr {
     first.map_or(expr, type_source)
 }
 
-/// Returns whether an expression has a type of its own: whether it is neither a constant nor a parameter.
+/// Returns whether an expression has a type of its own: it is neither a constant nor a parameter.
 fn has_type(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => has_type(inner),

@@ -16,7 +16,7 @@
 //! - Such a batch also guards the child tables, as rows with keys do: chunks that others have added meanwhile must not
 //!   have the keys.
 //! - Until a foreign key is committed, others do not know it. A batch that adds one names the parent's chunks that it
-//!   has found keys in as chunks that must still exist ([`state::References`]).
+//!   has found keys in as chunks that must still exist ([`state::ReferenceChecks`]).
 //!
 //! Not owned: which parents a foreign key can have (`atsdb_core`), and that the batch relies on the parent's definition
 //! (`dependencies`).

@@ -30,6 +30,7 @@ impl Batch {
     }
 
     /// Returns whether the rows of a child are not looked up now, but when the transaction ends.
+    /// Notes the child if so.
     pub(super) fn postpones(&mut self, child: &Table, key: &ForeignKey) -> bool {
         let defers = self.changes.deferral().defers(child.id, key);
         if defers {

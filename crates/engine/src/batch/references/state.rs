@@ -93,7 +93,7 @@ pub(crate) struct KnownTable {
 /// The rows and keys of a batch that are to be checked for foreign keys, and the results so far. A rollback to a
 /// savepoint restores the earlier state.
 #[derive(Clone, Default)]
-pub(crate) struct References {
+pub(crate) struct ReferenceChecks {
     /// The child tables whose rows the batch has added or validated.
     children: BTreeSet<TableId>,
     /// Rows that were added and are not checked.
@@ -127,7 +127,7 @@ pub(crate) struct References {
     parents: Option<BTreeMap<TableId, BTreeSet<usize>>>,
 }
 
-impl References {
+impl ReferenceChecks {
     /// Notes rows that are added to a child table, given as the columns of its foreign keys. Returns whether so many
     /// rows of the table are not checked that they should be.
     pub(crate) fn note_added(&mut self, table: &Table, rows: RecordBatch) -> bool {

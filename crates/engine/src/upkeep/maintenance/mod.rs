@@ -28,8 +28,8 @@ const RESLICED_MAX: usize = 64;
 /// be failing.
 const FAILURES_MAX: usize = 3;
 
-/// A [`MaintenanceTask`](crate::engine::MaintenanceTask) as this room calls it. Returns whether it should run again
-/// soon.
+/// A [`MaintenanceTask`](crate::engine::MaintenanceTask) as this room calls it. It returns whether it should run
+/// again soon.
 pub(crate) type TaskCall = Box<dyn Fn(&Arc<Shared>, &dyn Fn() -> bool) -> Result<bool> + Send>;
 
 /// Starts the thread. A wakeup means that something was committed. It stops between two slices.

@@ -185,7 +185,7 @@ pub(in crate::pg) fn has_sign(text: &str) -> bool {
     SIGNS.as_ref().is_none_or(|signs| signs.is_match(text))
 }
 
-/// Returns whether all tables of a query belong to the catalogue or are sequences, or whether a query without a table
+/// Returns whether all tables of a query belong to the catalogue or are sequences. A query without a table counts if it
 /// concerns the server.
 fn is_about_the_catalogue(query: &Query, is_sequence: IsSequence<'_>) -> bool {
     let names = NotTables::of(query);

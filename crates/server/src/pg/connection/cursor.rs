@@ -37,7 +37,7 @@ enum CursorRows {
 }
 
 /// The target of rows: the client, or nothing with `MOVE`.
-pub(super) struct Target<'a> {
+pub(super) struct RowTarget<'a> {
     pub(super) io: &'a mut Io,
     pub(super) formats: &'a [Format],
     /// Whether the statement is a `MOVE`, which only counts the rows.
@@ -98,7 +98,7 @@ impl Cursor {
     }
 
     /// Sends the rows that `FETCH` or `MOVE` wants, and returns their number.
-    pub(super) fn fetch(&mut self, direction: Direction, target: &mut Target<'_>) -> Result<usize, Failure> {
+    pub(super) fn fetch(&mut self, direction: Direction, target: &mut RowTarget<'_>) -> Result<usize, Failure> {
         match direction {
             Direction::Forward(Some(0)) | Direction::Backward(Some(0)) | Direction::Relative(0) => {
                 let is_on_row = !self.is_at_start && !self.is_at_end;
@@ -147,8 +147,8 @@ impl Cursor {
     }
 
     /// Moves without sending rows.
-    fn skip(&mut self, direction: Direction, target: &mut Target<'_>) -> Result<(), Failure> {
-        let target = &mut Target { io: &mut *target.io, formats: target.formats, is_move: true };
+    fn skip(&mut self, direction: Direction, target: &mut RowTarget<'_>) -> Result<(), Failure> {
+        let target = &mut RowTarget { io: &mut *target.io, formats: target.formats, is_move: true };
         match direction {
             Direction::Backward(Some(0)) => Ok(()),
             Direction::Backward(count) => self.backward(count, target).map(drop),
@@ -158,7 +158,7 @@ impl Cursor {
     }
 
     /// Reads forward, and returns the number of rows; `None` stands for all.
-    pub(super) fn forward(&mut self, count: Option<usize>, target: &mut Target<'_>) -> Result<usize, Failure> {
+    pub(super) fn forward(&mut self, count: Option<usize>, target: &mut RowTarget<'_>) -> Result<usize, Failure> {
         if self.is_at_end || count == Some(0) {
             return Ok(0);
         }
@@ -180,7 +180,7 @@ impl Cursor {
     }
 
     /// Reads backward, and returns the number of rows; `None` stands for all.
-    fn backward(&mut self, count: Option<usize>, target: &mut Target<'_>) -> Result<usize, Failure> {
+    fn backward(&mut self, count: Option<usize>, target: &mut RowTarget<'_>) -> Result<usize, Failure> {
         let CursorRows::Kept { rows, .. } = &self.rows else { return Err(only_forward()) };
         if !self.is_scrollable {
             return Err(only_forward());
@@ -215,7 +215,7 @@ impl Cursor {
     }
 }
 
-impl Target<'_> {
+impl RowTarget<'_> {
     /// Sends kept rows by their numbers, unless they are only counted.
     fn send(&mut self, rows: &KeptRows, numbers: impl Iterator<Item = usize>) -> Result<(), Failure> {
         if self.is_move {

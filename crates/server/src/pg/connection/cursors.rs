@@ -2,7 +2,7 @@
 
 use super::bind::{Plan, Portal, PreparedStatement, Progress};
 use super::block::Block;
-use super::cursor::{Cursor, Target, only_forward};
+use super::cursor::{Cursor, RowTarget, only_forward};
 use super::execute::{Outcome, tag_of_rows};
 use super::session::Connection;
 use crate::pg::error::{Failure, PgError};
@@ -103,7 +103,7 @@ impl Connection {
                 return Err(PgError::error("55000", format!("portal \"{cursor}\" cannot be run")).into());
             }
             (Progress::Cursor(opened), _) => {
-                let fetched = opened.fetch(direction, &mut Target { io: &mut self.io, formats, is_move });
+                let fetched = opened.fetch(direction, &mut RowTarget { io: &mut self.io, formats, is_move });
                 opened.is_failed = fetched.is_err();
                 (fetched?, false)
             }
@@ -137,7 +137,7 @@ impl Connection {
         }
         let as_text = vec![Format::Text; cursor.columns().len()];
         let formats = if formats.is_empty() { as_text.as_slice() } else { formats };
-        let count = cursor.forward(Some(row_max), &mut Target { io: &mut self.io, formats, is_move: false })?;
+        let count = cursor.forward(Some(row_max), &mut RowTarget { io: &mut self.io, formats, is_move: false })?;
         if count < row_max {
             self.complete(listed, &tag_of_rows(cursor.verb, count));
         } else {

@@ -20,7 +20,7 @@ use crate::pg::types::known;
 use crate::pg::wire::outgoing::{ResultColumn, take_columns};
 use arrow::datatypes::SchemaRef;
 use atsdb::SearchPath;
-use atsdb::sql::{Answer, CopyStatement, Skipped};
+use atsdb::sql::{Answer, CopyStatement, SkipNotice};
 use datafusion::common::ScalarValue;
 use std::time::Duration;
 
@@ -134,7 +134,7 @@ impl Connection {
 
     fn of_answer(&mut self, kind: &StatementKind, text: &str, answer: Answer) -> Result<Outcome, Failure> {
         if *kind == StatementKind::Other {
-            for Skipped { sqlstate, message } in self.session.take_skipped() {
+            for SkipNotice { sqlstate, message } in self.session.take_skipped() {
                 self.notice(&PgError::new(Severity::Notice, sqlstate, message));
             }
             for name in ignored_parameters(text) {

@@ -5,7 +5,7 @@ use crate::pg::error::{Failure, PgError, Severity};
 use crate::pg::sessions::Termination;
 use crate::pg::wire::incoming::{self, Incoming};
 use crate::pg::wire::outgoing::Outgoing;
-use crate::shared::holds::Holds;
+use crate::shared::holds::HeldBytes;
 use crate::shared::permits::{StatementPermit, TooSlow};
 use crate::shared::phase::{Phase, PhaseFollower};
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub(in crate::pg) struct Io {
     /// The permit of the statement that runs, which others use while the client is waited for.
     pub(in crate::pg) permit: Option<StatementPermit>,
     /// The memory that this statement holds meanwhile.
-    pub(in crate::pg) holds: Holds,
+    pub(in crate::pg) holds: HeldBytes,
     /// The memory of a long frame: of its bytes and of the message made of them.
     reservation: MemoryReservation,
     /// The maximum time for which a client may send nothing in the middle of a long frame.
@@ -74,7 +74,7 @@ impl Io {
             runtime: Handle::current(),
             phase,
             permit: None,
-            holds: Holds::default(),
+            holds: HeldBytes::default(),
             reservation: memory.reservation(),
             read_time_max,
             termination: None,

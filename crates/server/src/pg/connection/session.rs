@@ -15,7 +15,7 @@ use crate::pg::shared_snapshots::{ExportedSnapshot, SharedSnapshots};
 use crate::pg::store::StoreSession;
 use crate::pg::violation::ErrorObject;
 use crate::pg::wire::incoming::Incoming;
-use crate::shared::holds::Holds;
+use crate::shared::holds::HeldBytes;
 use crate::shared::log::LogLevel;
 use crate::shared::metrics::Counter;
 use crate::shared::permits::NoPermit;
@@ -236,7 +236,7 @@ impl Connection {
     /// Ends a statement: its permit is free again.
     pub(super) fn end(&mut self, listed: ListedStatement, done: Result<(), Failure>) -> Result<(), Failure> {
         drop(listed);
-        (self.io.permit, self.io.holds) = (None, Holds::default());
+        (self.io.permit, self.io.holds) = (None, HeldBytes::default());
         let done = std::mem::take(&mut self.deadline).explain(done);
         match done {
             Err(Failure::Error(error)) if error.code == "57014" && self.key.termination().is_requested() => {

@@ -4,7 +4,7 @@ use super::reader::CopyReader;
 use super::writer;
 use crate::pg::error::{Failure, PgError};
 use crate::pg::rows::RowSource;
-use crate::shared::holds::Holds;
+use crate::shared::holds::HeldBytes;
 use arrow::array::RecordBatch;
 use atsdb::sql::{AnswerRows, CopyHeader, CopyOptions};
 use atsdb::{Error, ErrorKind, Result, TableDefinition};
@@ -53,7 +53,7 @@ pub fn write_copied(file: &str, rows: AnswerRows, options: &CopyOptions, out: &m
     }
     // The only error of this kind below.
     let mut failed = None;
-    let visited = rows.visit(usize::MAX, &Holds::default(), |row| {
+    let visited = rows.visit(usize::MAX, &HeldBytes::default(), |row| {
         writer::row(&mut data, options, &columns, row)?;
         if data.len() >= PIECE_BYTES {
             out.write_all(&data).map_err(|error| {

@@ -75,13 +75,13 @@ impl Lines {
             }
             if is_backslash && next == Some(b'.') {
                 match self.end_marker(&bytes[at + 2..], is_last) {
-                    Marker::Unknown => {
+                    EndMarker::Unknown => {
                         self.searched = at;
                         return Ok(FoundLine::Partial);
                     }
-                    Marker::End => return Ok(FoundLine::LastRow { length: at }),
-                    Marker::Wrong(message) => return wrong(self, (message, None)),
-                    Marker::None => {}
+                    EndMarker::End => return Ok(FoundLine::LastRow { length: at }),
+                    EndMarker::Wrong(message) => return wrong(self, (message, None)),
+                    EndMarker::None => {}
                 }
             }
             if self.is_csv {
@@ -154,25 +154,25 @@ impl Lines {
         self.line += u64::from(self.is_quoted && byte == counted);
     }
 
-    /// Returns whether a `\.` ends the data. `after` are the bytes after it.
-    fn end_marker(&self, after: &[u8], is_last: bool) -> Marker {
-        let none_or = |message| if self.is_csv { Marker::None } else { Marker::Wrong(message) };
+    /// Returns the meaning of a `\.` in the data. `after` are the bytes after it.
+    fn end_marker(&self, after: &[u8], is_last: bool) -> EndMarker {
+        let none_or = |message| if self.is_csv { EndMarker::None } else { EndMarker::Wrong(message) };
         const CORRUPT: &str = "end-of-copy marker corrupt";
         const ANOTHER: &str = "end-of-copy marker does not match previous newline style";
         let mut rest = after;
         if self.line_end == Some(LineEnd::ReturnNewline) {
             match rest.split_first() {
-                None if !is_last => return Marker::Unknown,
+                None if !is_last => return EndMarker::Unknown,
                 Some((b'\r', more)) => rest = more,
                 Some((b'\n', _)) => return none_or(ANOTHER),
                 _ => return none_or(CORRUPT),
             }
         }
         match (rest.first(), self.line_end) {
-            (None, _) if !is_last => Marker::Unknown,
-            (Some(b'\n'), Some(LineEnd::Return)) => Marker::Wrong(ANOTHER),
-            (Some(b'\r'), Some(LineEnd::Newline | LineEnd::ReturnNewline)) => Marker::Wrong(ANOTHER),
-            (Some(b'\n' | b'\r'), _) => Marker::End,
+            (None, _) if !is_last => EndMarker::Unknown,
+            (Some(b'\n'), Some(LineEnd::Return)) => EndMarker::Wrong(ANOTHER),
+            (Some(b'\r'), Some(LineEnd::Newline | LineEnd::ReturnNewline)) => EndMarker::Wrong(ANOTHER),
+            (Some(b'\n' | b'\r'), _) => EndMarker::End,
             _ => none_or(CORRUPT),
         }
     }
@@ -195,7 +195,7 @@ impl Lines {
 }
 
 /// The meaning of a `\.` in the data of a COPY.
-enum Marker {
+enum EndMarker {
     /// Unknown until the bytes after it have arrived.
     Unknown,
     /// The end of the data.

@@ -23,7 +23,7 @@ struct Edit {
 }
 
 impl Edit {
-    /// Returns whether the next edit is the one to make.
+    /// Counts the next edit. Returns whether it is the one to make.
     fn is_it(&mut self) -> bool {
         let is_it = self.left == 0;
         self.left = self.left.wrapping_sub(1);

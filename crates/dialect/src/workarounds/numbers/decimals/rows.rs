@@ -22,7 +22,7 @@ pub(super) fn values(rows: Values) -> Result<Transformed<LogicalPlan>> {
     let mut is_changed = keep_lists(&mut values, &fields, &empty);
     for (at, field) in fields.iter_mut().enumerate().filter(|(_, field)| is_decimal(field.data_type())) {
         is_changed |= keep_digits(&mut values, at, field);
-        let mut mix = Mix::default();
+        let mut mix = ColumnDigits::default();
         for row in &values {
             mix.add(written(&row[at], field.data_type()), &empty);
         }
@@ -98,14 +98,14 @@ fn written<'a>(value: &'a Expr, column: &DataType) -> &'a Expr {
 
 /// The types and the digits of a column's values, from which the column's type follows.
 #[derive(Default)]
-struct Mix {
+struct ColumnDigits {
     has_floats: bool,
     has_others: bool,
     digits_before: i16,
     digits_behind: i16,
 }
 
-impl Mix {
+impl ColumnDigits {
     fn add(&mut self, value: &Expr, schema: &DFSchema) {
         match value {
             Expr::Literal(literal, _) if literal.is_null() => return,

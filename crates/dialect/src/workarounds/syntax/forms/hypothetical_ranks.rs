@@ -54,7 +54,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Returns whether a row is sorted before the ranked one.
+    /// Returns the condition that a row is sorted before the ranked one.
     fn before(&self) -> Result<Expr> {
         let mut before: Option<Expr> = None;
         for (key, value) in self.keys.iter().zip(self.values).rev() {
@@ -67,7 +67,7 @@ impl Group<'_> {
         before.ok_or_else(|| sql_error("WITHIN GROUP takes an ORDER BY"))
     }
 
-    /// Returns whether a row is sorted before the ranked one, or is equal to it.
+    /// Returns the condition that a row is sorted before the ranked one, or is equal to it.
     fn up_to(&self) -> Result<Expr> {
         let mut found = self.before()?;
         let mut equal: Option<Expr> = None;
@@ -115,7 +115,7 @@ impl Group<'_> {
     }
 }
 
-/// Returns whether the key of a row is sorted before a value.
+/// Returns the condition that the key of a row is sorted before a value.
 fn is_before(key: &OrderByExpr, value: &Expr) -> Result<Expr> {
     let OrderByOptions { asc, nulls_first } = key.options;
     let is_descending = asc == Some(false);

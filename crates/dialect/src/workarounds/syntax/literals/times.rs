@@ -6,7 +6,7 @@
 //! known.
 
 use crate::text::errors::not_supported;
-use crate::text::time_text::{Rest, TimeWord, parse_time, read_time};
+use crate::text::time_text::{RoundedFraction, TimeWord, parse_time, read_time};
 use crate::workarounds::syntax::{expression, set_arguments};
 use atsdb_core::{Result, TimeUnit};
 use datafusion::sql::sqlparser::ast::{
@@ -128,7 +128,7 @@ fn time_of_word(text: &ValueWithSpan, data_type: &DataType) -> Result<Option<Exp
 fn keep_nanoseconds(text: &ValueWithSpan, data_type: &mut DataType) {
     let Value::SingleQuotedString(text) = &text.value else { return };
     if let DataType::Timestamp(digits @ None, _) = data_type
-        && read_time(text, TimeUnit::Microsecond).is_some_and(|time| time.rest != Rest::Nothing)
+        && read_time(text, TimeUnit::Microsecond).is_some_and(|time| time.rest != RoundedFraction::Nothing)
         && parse_time(text, TimeUnit::Nanosecond).is_some()
     {
         *digits = Some(NANOSECOND_DIGITS);
@@ -220,7 +220,7 @@ fn is_short_unit(unit: &Expr) -> bool {
     }
 }
 
-/// `date_trunc(unit, instant, zone)`: the local time is cut, and becomes an instant again. `None` of other calls.
+/// `date_trunc(unit, instant, zone)`: the local time is cut, and becomes an instant again. `None` for other calls.
 fn cut_in_zone(call: &Function) -> Result<Option<Expr>> {
     if name_of(call) != "date_trunc" {
         return Ok(None);

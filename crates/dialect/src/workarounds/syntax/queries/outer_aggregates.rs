@@ -218,14 +218,14 @@ fn columns_of(from: &[TableWithJoins], tables: &NamedTables<'_>) -> Option<Vec<S
 }
 
 /// The names in a SELECT that hide equal names of the queries around it.
-struct Scope {
+struct SelectNames {
     /// The names of the relations; `None` if one has none.
     relations: Option<Vec<String>>,
     /// The names of their columns, if all are known.
     columns: Option<Vec<String>>,
 }
 
-impl Scope {
+impl SelectNames {
     fn hides(&self, relation: Option<&Ident>, column: &Ident) -> bool {
         let (names, name) = match relation {
             Some(relation) => (&self.relations, relation),
@@ -240,7 +240,7 @@ struct AggregateColumns<'a> {
     outer: OuterRelation,
     tables: NamedTables<'a>,
     /// The SELECTs around the expression, inside of the query.
-    scopes: Vec<Scope>,
+    scopes: Vec<SelectNames>,
     /// The number of subqueries that the visitor is inside of.
     depth: usize,
     /// The aggregates, each once.
@@ -292,9 +292,9 @@ impl VisitorMut for AggregateColumns<'_> {
 }
 
 impl AggregateColumns<'_> {
-    fn scope_of(&self, from: &[TableWithJoins]) -> Scope {
+    fn scope_of(&self, from: &[TableWithJoins]) -> SelectNames {
         let relations = relations_of(from).map(|relation| name_of_relation(relation).map(|name| name.value.clone()));
-        Scope { relations: relations.collect(), columns: columns_of(from, &self.tables) }
+        SelectNames { relations: relations.collect(), columns: columns_of(from, &self.tables) }
     }
 
     /// Returns whether a call mentions columns, and only those of the outer query.

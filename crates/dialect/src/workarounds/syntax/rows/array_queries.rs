@@ -53,7 +53,7 @@ fn order_of(query: &Query) -> Result<Vec<OrderByExpr>> {
     }
 }
 
-/// The column of a query whose rows are those of its tables; `None` of other queries. A function may be an aggregate
+/// The column of a query whose rows are those of its tables; `None` for other queries. A function may be an aggregate
 /// unless the rows have an order.
 fn plain_item(query: &Query, has_order: bool) -> Option<SelectItem> {
     let select = select_of(query).filter(|_| query.limit_clause.is_none() && query.fetch.is_none())?;

@@ -55,7 +55,7 @@ fn write_united_rows(query: &mut Query) -> Result<()> {
     Ok(())
 }
 
-/// The SELECTs of a chain of `UNION ALL`; `None` of other bodies.
+/// The SELECTs of a chain of `UNION ALL`; `None` for other bodies.
 fn united(mut body: &mut SetExpr) -> Option<Vec<&mut Select>> {
     let mut selects: Vec<&mut Select> = Vec::new();
     loop {

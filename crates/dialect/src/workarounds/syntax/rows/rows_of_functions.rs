@@ -397,7 +397,7 @@ pub(crate) fn number_rows(factor: &mut TableFactor) -> Result<()> {
     Ok(())
 }
 
-/// A subquery with the elements of an array of columns, and their numbers; `None` of other tables.
+/// A subquery with the elements of an array of columns, and their numbers; `None` for other tables.
 fn numbered_elements(factor: &TableFactor) -> Result<Option<TableFactor>> {
     let TableFactor::UNNEST { with_ordinality: true, with_offset: false, alias, array_exprs, .. } = factor else {
         return Ok(None);

@@ -45,7 +45,7 @@ pub(crate) fn write_merge_actions(tokens: &mut Vec<TokenWithSpan>) {
     replace(tokens, written);
 }
 
-/// Returns whether a `MATCHED` begins a clause about matched rows, or about others; `None` if it begins no clause.
+/// Returns whether the clause that a `MATCHED` begins is about matched rows; `None` if it begins no clause.
 fn is_about_matched(tokens: &[TokenWithSpan], at: usize) -> Option<bool> {
     let word = before(tokens, at)?;
     if is_word(&tokens[word], "WHEN") {
