@@ -170,7 +170,8 @@ fn is_guard(expr: &Expr) -> bool {
 }
 
 /// Returns whether an expression may fail for values that its condition can leave out: those of divisors, texts and the
-/// like. Results that are too large are no reason: nearly all arithmetic may have some.
+/// like, and factors whose product is too large. Other results that are too large are no reason: nearly all arithmetic
+/// may have some.
 fn may_fail(expr: &Expr, schema: &DFSchema) -> bool {
     let mut fails = false;
     let walked = expr.dyn_apply(|part| {
@@ -181,15 +182,20 @@ fn may_fail(expr: &Expr, schema: &DFSchema) -> bool {
 }
 
 fn fails_itself(expr: &Expr, schema: &DFSchema) -> bool {
-    let is_literal = |divisor: &Expr| matches!(divisor, Expr::Literal(..));
+    let is_literal = |operand: &Expr| matches!(operand, Expr::Literal(..));
+    let is_integer = || expr.get_type(schema).is_ok_and(|of| of.is_integer());
+    let is_product = |left: &Expr, right: &Expr| !is_literal(left) && !is_literal(right) && is_integer();
     match expr {
         Expr::Cast(cast) => reads_text(&cast.expr, cast.field.data_type(), schema),
-        Expr::BinaryExpr(binary) => {
-            matches!(binary.op, Operator::Divide | Operator::Modulo) && !is_literal(&binary.right)
-        }
+        Expr::BinaryExpr(binary) => match binary.op {
+            Operator::Divide | Operator::Modulo => !is_literal(&binary.right),
+            Operator::Multiply => is_product(&binary.left, &binary.right),
+            _ => false,
+        },
         Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
             ("cast", [operand]) => expr.get_type(schema).is_ok_and(|target| reads_text(operand, &target, schema)),
             ("/" | "%", [_, divisor]) => !is_literal(divisor),
+            ("*", [left, right]) => is_product(left, right),
             (name, _) => PARTIAL.contains(&name),
         },
         _ => false,

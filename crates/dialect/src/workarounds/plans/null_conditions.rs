@@ -1,12 +1,13 @@
 //! `WHERE c AND NULL`: no row satisfies the condition, so that PostgreSQL does not compute `c`, which may fail for some
-//! rows. DataFusion 55.2 knows only that `c AND FALSE` is false, as `c AND NULL` may be NULL.
+//! rows. DataFusion 55.2 knows only that `c AND FALSE` is false, as `c AND NULL` may be NULL. For the same reason,
+//! `WHERE c OR NULL` is `WHERE c`.
 //!
 //! No upstream issue known.
 
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::logical_plan::Filter;
-use datafusion::logical_expr::{Expr, LogicalPlan, Operator, lit};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, lit};
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ pub(crate) fn settle_null_conditions(optimizer: &mut Optimizer) {
     optimizer.rules.insert(dropping.unwrap_or(0), Arc::new(NullConditions));
 }
 
-/// Replaces the condition of a filter that no row satisfies by `FALSE`.
+/// Removes from the condition of a filter what no row satisfies.
 #[derive(Debug)]
 struct NullConditions;
 
@@ -31,14 +32,32 @@ impl OptimizerRule for NullConditions {
     }
 
     fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        match plan {
-            LogicalPlan::Filter(Filter { predicate, input, .. })
-                if !matches!(predicate, Expr::Literal(..)) && is_never_true(&predicate) =>
-            {
-                Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(lit(false), input)?)))
-            }
-            other => Ok(Transformed::no(other)),
+        let LogicalPlan::Filter(Filter { predicate, input, .. }) = plan else { return Ok(Transformed::no(plan)) };
+        if is_never_true(&predicate) && !matches!(predicate, Expr::Literal(..)) {
+            return Ok(Transformed::yes(LogicalPlan::Filter(Filter::try_new(lit(false), input)?)));
         }
+        let settled = settled(predicate);
+        let filter = LogicalPlan::Filter(Filter::try_new(settled.data, input)?);
+        Ok(Transformed::new_transformed(filter, settled.transformed))
+    }
+}
+
+/// The same condition without the operands of `OR` that are never true.
+fn settled(condition: Expr) -> Transformed<Expr> {
+    match condition {
+        Expr::BinaryExpr(chain) if chain.op == Operator::And => {
+            let (left, right) = (settled(*chain.left), settled(*chain.right));
+            let is_changed = left.transformed || right.transformed;
+            let chain = BinaryExpr::new(Box::new(left.data), Operator::And, Box::new(right.data));
+            Transformed::new_transformed(Expr::BinaryExpr(chain), is_changed)
+        }
+        Expr::BinaryExpr(chain) if chain.op == Operator::Or && is_never_true(&chain.right) => {
+            Transformed::yes(settled(*chain.left).data)
+        }
+        Expr::BinaryExpr(chain) if chain.op == Operator::Or && is_never_true(&chain.left) => {
+            Transformed::yes(settled(*chain.right).data)
+        }
+        other => Transformed::no(other),
     }
 }
 
