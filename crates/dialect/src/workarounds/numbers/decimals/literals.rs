@@ -1,15 +1,15 @@
 //! Numbers in a statement that DataFusion would not read as decimals of their digits. It keeps the exponent of `1e3` as
 //! a negative number of digits after the point, which most of its functions do not know, and refuses long numbers.
 //! Whole numbers beyond `BIGINT` are decimals, where it has unsigned integers. Numbers with more digits than a decimal
-//! has are `DOUBLE`s.
+//! has are `DOUBLE`s. The least `BIGINT` is one number with its sign, although its digits alone are beyond `BIGINT`.
 
 use crate::text::decimals;
 use crate::text::tree_walk::{visit_expressions_mut, visit_mut, visit_relations};
 use atsdb_core::column_type::DECIMAL_DIGITS_MAX;
 use atsdb_core::decimal;
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, ExactNumberInfo, Expr, ObjectName, Query, SetExpr, Statement, Value, ValueWithSpan, Visit,
-    VisitMut, VisitorMut,
+    CastKind, DataType, ExactNumberInfo, Expr, ObjectName, Query, SetExpr, Statement, UnaryOperator, Value,
+    ValueWithSpan, Visit, VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -36,7 +36,9 @@ impl VisitorMut for Numbers {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Some(text) = number(expr)
+        if let Some(least) = least_bigint(expr) {
+            *expr = Expr::Nested(Box::new(Expr::value(Value::Number(least, false))));
+        } else if let Some(text) = number(expr)
             && (has_exponent(text) || is_beyond_bigint(text) || text.len() > usize::from(DECIMAL_DIGITS_MAX))
         {
             match decimals::read(text) {
@@ -64,8 +66,22 @@ fn has_exponent(text: &str) -> bool {
     text.contains(['e', 'E']) && !text.contains(['x', 'X'])
 }
 
-/// Returns whether it is a whole number, without a sign, that no `BIGINT` holds. That is 9223372036854775808, too,
-/// whose negation one holds.
+/// The text of the least `BIGINT`, if an expression is the minus before its digits.
+fn least_bigint(expr: &Expr) -> Option<String> {
+    let Expr::UnaryOp { op: UnaryOperator::Minus, expr: operand } = expr else { return None };
+    let digits = digits_in_parentheses(operand).filter(|digits| is_beyond_bigint(digits))?;
+    Some(format!("-{digits}")).filter(|text| text.parse::<i64>().is_ok())
+}
+
+fn digits_in_parentheses(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Nested(inner) => digits_in_parentheses(inner),
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => Some(digits),
+        _ => None,
+    }
+}
+
+/// Returns whether it is a whole number, without a sign, that no `BIGINT` holds.
 fn is_beyond_bigint(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<i64>().is_err()
 }
